@@ -21,6 +21,8 @@ CODES = {
     "dangerous_file": "the file is a program",
     "extension_fixed": "the file has another extension",
     "invalid_field": "a part of a form holds a list or JSON as a text",
+    "invalid_store": "the settings do not fit the driver, or the endpoint is not allowed",
+    "secrets_required": "a new place of files comes without its credentials",
     "not_unique": "another record has the value",
     "record_not_found": "the record does not exist or is not visible",
     "too_many_fields": "the tenant has as many fields as it may have",

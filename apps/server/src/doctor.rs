@@ -3,16 +3,18 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use backoffice_core::Module;
 use backoffice_core::config::AppConfig;
 use backoffice_core::db::{TlsOptions, open_rights};
 use backoffice_core::module::in_order;
 use backoffice_core::time::{Clock, SystemClock};
+use backoffice_core::vault::{SealedColumn, SealedState, states};
+use backoffice_core::{Call, Module};
 use backoffice_local_postgres::Environment;
 use serde_json::json;
 use tokio_postgres::Client;
 
 use crate::config::Settings;
+use crate::host::{Host, Purpose};
 use crate::private_database::PrivateDatabase;
 use crate::{Result, database, host, modules};
 
@@ -100,7 +102,9 @@ pub(crate) async fn run(settings: &Settings, json: bool) -> Result<ExitCode> {
     let enabled = report.note("modules", |modules| names(modules), enabled);
     if let Some(enabled) = &enabled {
         check_configuration(&mut report, settings);
-        check_database(&mut report, settings, enabled).await;
+        if check_database(&mut report, settings, enabled).await {
+            check_data(&mut report, settings).await;
+        }
     }
     check_public_url(&mut report, settings);
     report.print(json);
@@ -146,18 +150,18 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
     }
 }
 
-async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'static Module]) {
+/// Returns whether the database can be used.
+async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'static Module]) -> bool {
     if let Some(url) = &settings.database_url {
         let client = connect(url, &settings.database.tls).await;
         let Some((client, role)) = report.note("database", |_| "reachable".to_owned(), client) else {
-            return;
+            return false;
         };
         check_role(report, &client, &role).await;
         check_rights(report, &client).await;
         check_language(report, &client).await;
         check_clock(report, &client).await;
-        check_schema(report, client, enabled).await;
-        return;
+        return check_schema(report, client, enabled).await;
     }
     let binaries = backoffice_local_postgres::find(&Environment::current());
     let fine = |found: &backoffice_local_postgres::Binaries| format!("PostgreSQL in {}", found.dir.display());
@@ -168,11 +172,13 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
             "database",
             "none yet; the first `backoffice serve` creates a private one",
         );
-        return;
+        return false;
     }
     let private = PrivateDatabase::start(&settings.data_dir, enabled).await;
     let fine = |_: &PrivateDatabase| format!("private, in {}; its schema is current", settings.data_dir.display());
-    if let Some(private) = report.note("database", fine, private)
+    let private = report.note("database", fine, private);
+    let is_usable = private.is_some();
+    if let Some(private) = private
         && let Err(error) = private.stop().await
     {
         report.add(Verdict::Warn, "database", error.to_string());
@@ -182,6 +188,70 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
         "production",
         "a private database is for development; set database.url for anything else",
     );
+    is_usable
+}
+
+/// Opens what is sealed, and the stores of files.
+async fn check_data(report: &mut Report, settings: &Settings) {
+    let host = Host::open(settings.clone(), Purpose::Command).await;
+    let host = match host {
+        Ok(host) => host,
+        Err(error) => {
+            report.add(Verdict::Fail, "data", error.to_string());
+            return;
+        }
+    };
+    let call = Call::internal(&host.runtime());
+    match states(&call).await {
+        Ok(states) => states.iter().for_each(|state| check_sealed(report, state)),
+        Err(error) => report.add(Verdict::Fail, "vault", error.to_string()),
+    }
+    #[cfg(feature = "attachments")]
+    if host.has("attachments") {
+        check_stores(report, &call).await;
+    }
+    if let Err(error) = host.close().await {
+        report.add(Verdict::Warn, "data", error.to_string());
+    }
+}
+
+fn check_sealed(report: &mut Report, state: &SealedState) {
+    let (SealedColumn { table, column }, values) = (state.column, state.values);
+    let (verdict, text) = match (state.unreadable, state.older) {
+        (0, 0) => (
+            Verdict::Ok,
+            "all with the first key; older keys can be removed".to_owned(),
+        ),
+        (0, older) => (
+            Verdict::Warn,
+            format!("{older} with an older key, which a background job replaces; keep that key"),
+        ),
+        (unreadable, _) => (
+            Verdict::Fail,
+            format!("{unreadable} can't be opened; `vault.keys` lacks their key"),
+        ),
+    };
+    report.add(
+        verdict,
+        "vault",
+        format!("{values} sealed values in {table}.{column}: {text}"),
+    );
+}
+
+#[cfg(feature = "attachments")]
+async fn check_stores(report: &mut Report, call: &Call) {
+    match backoffice_attachments::check::probe_stores(call).await {
+        Ok(probed) => {
+            for store in probed {
+                let (verdict, text) = match store.error {
+                    None => (Verdict::Ok, "stores, reads and removes".to_owned()),
+                    Some(error) => (Verdict::Fail, error),
+                };
+                report.add(verdict, "store", format!("{}: {text}", store.name));
+            }
+        }
+        Err(error) => report.add(Verdict::Fail, "store", error.to_string()),
+    }
 }
 
 async fn connect(url: &secrecy::SecretString, tls: &TlsOptions) -> Result<(Client, String)> {
@@ -247,14 +317,19 @@ async fn check_clock(report: &mut Report, client: &Client) {
     }
 }
 
-async fn check_schema(report: &mut Report, client: Client, enabled: &[&'static Module]) {
+/// Returns whether the schema is current.
+async fn check_schema(report: &mut Report, client: Client, enabled: &[&'static Module]) -> bool {
     let state = database::schema_state(client, enabled).await;
     let rejection = state.as_ref().map(database::schema_rejection);
     match rejection {
-        Ok(None) => report.add(Verdict::Ok, "schema", "current"),
+        Ok(None) => {
+            report.add(Verdict::Ok, "schema", "current");
+            return true;
+        }
         Ok(Some(rejection)) => report.add(Verdict::Fail, "schema", rejection),
         Err(error) => report.add(Verdict::Fail, "schema", error.to_string()),
     }
+    false
 }
 
 fn check_public_url(report: &mut Report, settings: &Settings) {

@@ -38,23 +38,16 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let v4 = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
-    match (a, b) {
-        // ::ffff:0:0/96
-        (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => is_public_v4(v4(g, h)),
-        // 64:ff9b::/96
-        (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => is_public_v4(v4(g, h)),
-        // 2002::/16
-        (0x2002, _) => is_public_v4(v4(b, c)),
-        // 2001::/23: Teredo, benchmarks, ORCHID and other protocols
-        (0x2001, 0..=0x01ff) => false,
-        // Documentation: 2001:db8::/32, 3fff::/20
-        (0x2001, 0x0db8) | (0x3fff, 0..=0x0fff) => false,
-        // AS112: 2620:4f:8000::/48
-        (0x2620, 0x4f) if c == 0x8000 => false,
+    let v4 = |high: u16, low: u16| Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low));
+    match address.segments() {
+        // ::ffff:0:0/96 (mapped), 64:ff9b::/96 (NAT64), 2002::/16 (6to4)
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            is_public_v4(v4(high, low))
+        }
+        // 2001::/23 (Teredo, benchmarks, ORCHID and other protocols); documentation: 2001:db8::/32, 3fff::/20; AS112: 2620:4f:8000::/48
+        [0x2001, 0..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] | [0x2620, 0x4f, 0x8000, ..] => false,
         // 2000::/3, of which all global unicast addresses are
-        _ => a & 0xe000 == 0x2000,
+        [first, ..] => first & 0xe000 == 0x2000,
     }
 }
 

@@ -136,12 +136,18 @@ fn migrate_names_the_key_that_it_needs() {
 fn keys_are_rotated_one_pair_at_a_time() {
     let folder = Folder::new();
 
-    for secret in ["jwt", "consent", "consent", "consent"] {
+    for secret in ["jwt", "consent", "consent", "consent", "vault", "vault", "vault"] {
         text(&folder.run(&["secrets", "rotate", secret]));
     }
 
     let written = std::fs::read_to_string(folder.path("var/secrets.toml")).expect("the file");
-    let (jwt, consent) = written.split_once("[auth.consent]").expect("both pairs");
+    let (signing, vault) = written.split_once("[vault]").expect("the keys of the vault");
+    assert_eq!(
+        vault.matches("kid =").count(),
+        3,
+        "all, until every value is sealed again"
+    );
+    let (jwt, consent) = signing.split_once("[auth.consent]").expect("both pairs");
     assert!(jwt.contains("[auth.jwt]"), "{written}");
     assert_eq!(jwt.matches("kid =").count(), 1);
     assert_eq!(consent.matches("kid =").count(), 2, "the new one and the one before");

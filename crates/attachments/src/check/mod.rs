@@ -10,7 +10,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::files::Files;
-use crate::query::check::{are_unknown, files_after, remain, stores, tenants};
+use crate::query::check::{PresentStore, are_unknown, files_after, present_stores, remain, stores, tenants};
 use crate::stores::{Driver, S3};
 use objects::FoundObject;
 
@@ -97,6 +97,50 @@ pub async fn check(call: &Call, repair: bool) -> Result<Checked> {
         }
     }
     Ok(checked)
+}
+
+/// A place in which files lie, and whether it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbedStore {
+    /// Its driver and its tenant, or that it belongs to the platform.
+    pub name: String,
+    /// Why an object of 16 bytes could not be stored, read and removed.
+    pub error: Option<String>,
+}
+
+/// Stores, reads and removes an object in the store of every partition, one after the other.
+///
+/// # Errors
+/// When the database can't be read.
+pub async fn probe_stores(call: &Call) -> Result<Vec<ProbedStore>> {
+    let files = call.provided::<Files>()?;
+    let partitions = {
+        let connection = call.database().unlogged(&Scope::system()).await?;
+        present_stores(&connection).await?
+    };
+    let mut probed = Vec::new();
+    for PresentStore { code, store } in partitions {
+        let tenant = store.store_tenant_id;
+        let owner = match tenant == PLATFORM_TENANT {
+            true => "of all tenants".to_owned(),
+            false => format!("of tenant {tenant}"),
+        };
+        let name = format!("partition {code} {owner} ({})", store.driver);
+        let error = match files.stores.open(&store) {
+            Ok(driver) => {
+                let ids = call.platform().ids();
+                let key = format!("{tenant}/{code}/0000/00/{}", ids.at(call.platform().clock().now()));
+                driver
+                    .probe(&key, ids.random())
+                    .await
+                    .err()
+                    .map(|error| error.to_string())
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        probed.push(ProbedStore { name, error });
+    }
+    Ok(probed)
 }
 
 /// Looks for the object of every file.

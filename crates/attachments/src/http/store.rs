@@ -14,18 +14,17 @@ use crate::stores::Driver;
 /// # Errors
 /// 500 when that is not possible.
 pub(super) async fn open(ctx: &RequestContext, partition: &Partition) -> Result<Driver> {
-    let settings = match partition.storage_driver.as_str() {
-        LOCAL => StoreSettings {
+    let settings = if partition.storage_driver == LOCAL {
+        StoreSettings {
             store_tenant_id: partition.tenant_id,
             store_id: partition.store_id,
             driver: LOCAL.to_owned(),
             config: json!({"code": partition.code}),
             credentials: None,
-        },
-        _ => {
-            let connection = ctx.read().await?;
-            partitions::store(&connection, partition).await?
         }
+    } else {
+        let connection = ctx.read().await?;
+        partitions::store(&connection, partition).await?
     };
     ctx.call().provided::<Files>()?.stores.open(&settings)
 }

@@ -76,6 +76,25 @@ pub(crate) async fn stores(connection: &AsyncPgConnection) -> Result<Vec<StoreSe
     Ok(sql_query(statement).load(&mut &*connection).await?)
 }
 
+/// A partition and the store of its new files.
+#[derive(Debug, Clone, QueryableByName)]
+pub(crate) struct PresentStore {
+    #[diesel(sql_type = Text)]
+    pub(crate) code: String,
+    #[diesel(embed)]
+    pub(crate) store: StoreSettings,
+}
+
+const PRESENT: &str = "\
+select p.code, t.tenant_id as store_tenant_id, t.id as store_id, t.driver, t.config, t.credentials
+from attachments_partitions p join attachments_stores t on t.tenant_id = p.tenant_id and t.id = p.store_id
+order by p.tenant_id, p.created_at, p.id";
+
+/// Returns the stores of all partitions.
+pub(crate) async fn present_stores(connection: &AsyncPgConnection) -> Result<Vec<PresentStore>> {
+    Ok(sql_query(PRESENT).load(&mut &*connection).await?)
+}
+
 /// Returns the tenants that have or had files.
 pub(crate) async fn tenants(connection: &AsyncPgConnection) -> Result<Vec<Uuid>> {
     let found: Vec<Tenant> = sql_query("select tenant_id from attachments_usage order by tenant_id")

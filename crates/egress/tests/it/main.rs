@@ -1,5 +1,7 @@
 //! The client against servers on this machine.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -52,30 +54,30 @@ impl Server {
     }
 }
 
-/// A resolver that gives one answer after the other, the last one for ever.
+/// A resolver that returns one result after the other, the last one for ever.
 #[derive(Debug)]
-struct Answers(Mutex<VecDeque<Vec<IpAddr>>>);
+struct Lookups(Mutex<VecDeque<Vec<IpAddr>>>);
 
-impl Answers {
-    fn new(answers: &[&[&str]]) -> Arc<Self> {
+impl Lookups {
+    fn new(results: &[&[&str]]) -> Arc<Self> {
         let parse = |texts: &&[&str]| texts.iter().map(|text| text.parse().expect("an address")).collect();
-        Arc::new(Self(Mutex::new(answers.iter().map(parse).collect())))
+        Arc::new(Self(Mutex::new(results.iter().map(parse).collect())))
     }
 }
 
-impl Resolver for Answers {
+impl Resolver for Lookups {
     fn resolve(&self, _host: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-        let mut answers = self.0.lock().expect("not poisoned");
-        let answer = match answers.len() {
-            1 => answers.front().cloned(),
-            _ => answers.pop_front(),
+        let mut results = self.0.lock().expect("not poisoned");
+        let result = match results.len() {
+            1 => results.front().cloned(),
+            _ => results.pop_front(),
         };
-        async move { Ok(answer.unwrap_or_default()) }.boxed()
+        async move { Ok(result.unwrap_or_default()) }.boxed()
     }
 }
 
 /// A client that may use `http` and the port of a server, but no address that is not public.
-fn client_for(server: &Server, resolver: Arc<Answers>, allowed: &[&str]) -> Client {
+fn client_for(server: &Server, resolver: Arc<Lookups>, allowed: &[&str]) -> Client {
     let config = EgressConfig {
         allow_http: true,
         ports: vec![server.address.port()],
@@ -100,33 +102,33 @@ const HELLO: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r
 #[tokio::test]
 async fn a_name_of_a_private_address_is_not_connected_to() {
     let server = Server::sending(HELLO).await;
-    for answer in [
+    for result in [
         &["127.0.0.1"][..],
         &["::ffff:127.0.0.1"],
         &["1.1.1.1", "127.0.0.1"],
         &["169.254.169.254"],
         &["64:ff9b::7f00:1"],
     ] {
-        let client = client_for(&server, Answers::new(&[answer]), &[]);
+        let client = client_for(&server, Lookups::new(&[result]), &[]);
         let outcome = get(&client, &server.url("evil.example")).await;
         assert!(
             matches!(outcome, Err(Error::Rejected(Rejected::Address))),
-            "{answer:?}: {outcome:?}"
+            "{result:?}: {outcome:?}"
         );
     }
     assert_eq!(server.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_name_whose_second_answer_is_private_is_not_connected_to() {
+async fn a_name_whose_second_lookup_is_private_is_not_connected_to() {
     let server = Server::sending(HELLO).await;
-    let allowed = client_for(&server, Answers::new(&[&["127.0.0.1"]]), &["good.example"]);
+    let allowed = client_for(&server, Lookups::new(&[&["127.0.0.1"]]), &["good.example"]);
     let response = get(&allowed, &server.url("good.example")).await.expect("a response");
     assert_eq!(read_limited(response.into_body(), 5).await.expect("read"), "hello");
     assert_eq!(server.connections(), 1);
 
-    // The first answer is public (and leads nowhere), the second one is this machine.
-    let rebinding = Answers::new(&[&["192.0.2.1"], &["127.0.0.1"]]);
+    // The first lookup is allowed (and leads nowhere), the second one is this machine.
+    let rebinding = Lookups::new(&[&["192.0.2.1"], &["127.0.0.1"]]);
     let client = client_for(&server, rebinding, &["192.0.2.0/24"]);
     assert!(get(&client, &server.url("rebind.example")).await.is_err());
     let second = get(&client, &server.url("rebind.example")).await;
@@ -142,7 +144,7 @@ async fn redirects_are_returned_and_not_followed() {
         "HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
     ))
     .await;
-    let client = client_for(&server, Answers::new(&[&["127.0.0.1"]]), &["good.example"]);
+    let client = client_for(&server, Lookups::new(&[&["127.0.0.1"]]), &["good.example"]);
 
     let response = get(&client, &server.url("good.example")).await.expect("a response");
 
@@ -153,13 +155,13 @@ async fn redirects_are_returned_and_not_followed() {
 #[tokio::test]
 async fn a_silent_server_and_a_long_response_end() {
     let silent = Server::sending("").await;
-    let client = client_for(&silent, Answers::new(&[&["127.0.0.1"]]), &["good.example"]);
+    let client = client_for(&silent, Lookups::new(&[&["127.0.0.1"]]), &["good.example"]);
     let outcome = get(&client, &silent.url("good.example")).await;
     assert!(matches!(outcome, Err(Error::Timeout(_))), "{outcome:?}");
 
     let long = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", "x".repeat(100_000));
     let long = Server::sending(long).await;
-    let client = client_for(&long, Answers::new(&[&["127.0.0.1"]]), &["good.example"]);
+    let client = client_for(&long, Lookups::new(&[&["127.0.0.1"]]), &["good.example"]);
     let response = get(&client, &long.url("good.example")).await.expect("a response");
     let read = read_limited(response.into_body(), 65_536).await;
     assert!(matches!(read, Err(Error::TooLong)), "{read:?}");
@@ -168,7 +170,7 @@ async fn a_silent_server_and_a_long_response_end() {
 #[tokio::test]
 async fn errors_do_not_contain_the_query() {
     let server = Server::sending("not HTTP\r\n\r\n").await;
-    let client = client_for(&server, Answers::new(&[&["127.0.0.1"]]), &["good.example"]);
+    let client = client_for(&server, Lookups::new(&[&["127.0.0.1"]]), &["good.example"]);
     let error = get(&client, &server.url("good.example")).await.expect_err("no HTTP");
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
 }
