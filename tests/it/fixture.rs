@@ -29,6 +29,8 @@ pub(crate) const AUTH: &str = r#"
 keys = [{ kid = "test", secret = "0123456789012345678901234567890123456789" }]
 [auth.consent]
 keys = [{ kid = "test", secret = "abcdefghijabcdefghijabcdefghijabcdefghij" }]
+[vault]
+keys = [{ kid = "test", secret = "vaultvaultvaultvaultvaultvaultvaultvault" }]
 [auth.argon2]
 memory_kib = 8
 iterations = 1

@@ -23,11 +23,14 @@ pub(crate) const DRIVERS: &[&str] = &[LOCAL, S3];
 /// Code of the rejection of settings that do not fit the driver.
 const INVALID: &str = "invalid_store";
 
-/// Accepts the settings of a driver, and returns them as clients see them. Without a driver, which is not known yet, any are accepted.
+/// Accepts the settings of a driver, and returns them as clients see them. While the driver is not known, those of any driver are accepted.
 pub(super) fn settings(driver: &str, config: &Value) -> Result<Value, Violation> {
     let violation = |text| Violation::new(text, INVALID);
     let empty = Map::new();
     let members = config.as_object().unwrap_or(&empty);
+    if let Some(other) = members.keys().find(|name| !S3Settings::has_member(name)) {
+        return Err(Violation::invalid(format!("has no member `{other}`")));
+    }
     match driver {
         LOCAL if members.is_empty() => Ok(config.clone()),
         LOCAL => Err(violation("must be empty for the driver `local`".to_owned())),
