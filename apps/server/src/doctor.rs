@@ -245,7 +245,8 @@ async fn check_stores(report: &mut Report, call: &Call) {
             for store in probed {
                 let (verdict, text) = match store.error {
                     None => (Verdict::Ok, "stores, reads and removes".to_owned()),
-                    Some(error) => (Verdict::Fail, error),
+                    Some(error) if store.is_of_all => (Verdict::Fail, error),
+                    Some(error) => (Verdict::Warn, error),
                 };
                 report.add(verdict, "store", format!("{}: {text}", store.name));
             }

@@ -19,6 +19,9 @@ use crate::stores::{Driver, Spool, note_upload, remove_now, sweep};
 /// Time after which a copy is removed whose move did not complete.
 const STAGED: Duration = Duration::hours(2);
 
+/// Files that can't be moved after which the job ends: probably a store does not respond.
+const MOST_LEFT: u32 = 10;
+
 /// Moves the files of a partition to its present store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct MoveFiles {
@@ -30,7 +33,7 @@ impl Job for MoveFiles {
     const KIND: &'static str = "attachments.partition.move";
 
     /// The cursor counts files. After a crash the job begins again; files that were moved are no longer found. A file that can't be moved stays where it is,
-    /// and the job fails at its end, so that it is repeated.
+    /// and the job fails at its end, or after ten such files, so that it is repeated.
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let call = work.call().clone();
         let files = call.provided::<Files>()?;
@@ -40,7 +43,7 @@ impl Job for MoveFiles {
         };
         let Some(to) = to else { return Ok(Step::Done) };
         let (mut after, mut left) = ((Uuid::nil(), Uuid::nil()), 0);
-        loop {
+        while left < MOST_LEFT {
             let batch = {
                 let connection = call.database().unlogged(&Scope::system()).await?;
                 relocation::files_after(&connection, &to, after).await?
@@ -48,6 +51,9 @@ impl Job for MoveFiles {
             let Some(last) = batch.last() else { break };
             after = (last.tenant_id, last.id);
             for file in &batch {
+                if left >= MOST_LEFT {
+                    break;
+                }
                 if let Err(error) = relocate(&call, &files, file, &to).await {
                     left += 1;
                     tracing::warn!(%error, attachment = %file.id, "a file could not be moved");

@@ -68,13 +68,19 @@ fn text(checked: &Checked, repair: bool) -> String {
     for path in &checked.unknown_objects.first {
         lines.push(format!("no file refers to {path}{removed}"));
     }
+    for store in &checked.unreadable_stores.first {
+        lines.push(format!("store {store} can't be read"));
+    }
     let corrected = if repair { ", corrected" } else { "" };
     for tenant in &checked.wrong_counters.first {
         lines.push(format!("the counters of tenant {tenant} are wrong{corrected}"));
     }
     lines.push(format!(
-        "{} files without their object, {} objects without a file, {} tenants with wrong counters",
-        checked.damaged.number, checked.unknown_objects.number, checked.wrong_counters.number
+        "{} files without their object, {} objects without a file, {} stores that can't be read, {} tenants with wrong counters",
+        checked.damaged.number,
+        checked.unknown_objects.number,
+        checked.unreadable_stores.number,
+        checked.wrong_counters.number
     ));
     lines.join("\n")
 }

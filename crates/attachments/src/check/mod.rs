@@ -3,17 +3,28 @@
 mod counters;
 mod objects;
 
+use std::time::Duration;
+
 use backoffice_core::context::Call;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Result, Scope};
+use backoffice_core::{Error, Result, Scope};
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::commands::LOCAL;
 use crate::files::Files;
-use crate::query::check::{PresentStore, are_unknown, files_after, present_stores, remain, stores, tenants};
+use crate::model::StoreSettings;
+use crate::query::check::{
+    FileObject, PresentStore, are_unknown, files_after, present_stores, remain, stores, tenants,
+};
 use crate::stores::{Driver, S3};
 use objects::FoundObject;
 
+/// Stores that are probed at once.
+const PROBES: usize = 8;
+/// Longest duration of a probe.
+const PROBE: Duration = Duration::from_secs(20);
 /// Most findings of each kind that are listed.
 const MOST_LISTED: usize = 1000;
 
@@ -68,6 +79,8 @@ pub struct Checked {
     pub damaged: Found<Damaged>,
     /// Paths of objects to which neither a file nor an announcement refers.
     pub unknown_objects: Found<String>,
+    /// Ids of stores that could not be read. Their files and objects are not compared.
+    pub unreadable_stores: Found<Uuid>,
     /// Tenants whose counters differ from their files.
     pub wrong_counters: Found<Uuid>,
 }
@@ -76,7 +89,8 @@ impl Checked {
     /// Returns whether nothing was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.damaged.number + self.unknown_objects.number + self.wrong_counters.number == 0
+        let objects = self.damaged.number + self.unknown_objects.number;
+        objects + self.unreadable_stores.number + self.wrong_counters.number == 0
     }
 }
 
@@ -84,7 +98,7 @@ impl Checked {
 /// removed and counters corrected; other processes may go on working.
 ///
 /// # Errors
-/// When the database or a store can't be read.
+/// When the database or a folder can't be read. A bucket that can't be read is a finding, because tenants choose buckets.
 pub async fn check(call: &Call, repair: bool) -> Result<Checked> {
     let files = call.provided::<Files>()?;
     let mut checked = Checked::default();
@@ -104,11 +118,13 @@ pub async fn check(call: &Call, repair: bool) -> Result<Checked> {
 pub struct ProbedStore {
     /// Its driver and its tenant, or that it belongs to the platform.
     pub name: String,
+    /// Whether it belongs to the platform; tenants configure the others.
+    pub is_of_all: bool,
     /// Why an object of 16 bytes could not be stored, read and removed.
     pub error: Option<String>,
 }
 
-/// Stores, reads and removes an object in the store of every partition, one after the other.
+/// Stores, reads and removes an object in the store of every partition, eight at once and for at most 20 s each.
 ///
 /// # Errors
 /// When the database can't be read.
@@ -118,29 +134,35 @@ pub async fn probe_stores(call: &Call) -> Result<Vec<ProbedStore>> {
         let connection = call.database().unlogged(&Scope::system()).await?;
         present_stores(&connection).await?
     };
-    let mut probed = Vec::new();
-    for PresentStore { code, store } in partitions {
-        let tenant = store.store_tenant_id;
-        let owner = match tenant == PLATFORM_TENANT {
-            true => "of all tenants".to_owned(),
-            false => format!("of tenant {tenant}"),
-        };
-        let name = format!("partition {code} {owner} ({})", store.driver);
-        let error = match files.stores.open(&store) {
-            Ok(driver) => {
-                let ids = call.platform().ids();
-                let key = format!("{tenant}/{code}/0000/00/{}", ids.at(call.platform().clock().now()));
-                driver
-                    .probe(&key, ids.random())
-                    .await
-                    .err()
-                    .map(|error| error.to_string())
+    let files = &files;
+    let probes = partitions
+        .into_iter()
+        .map(|present| async move { probe(call, files, present).await });
+    Ok(stream::iter(probes).buffered(PROBES).collect().await)
+}
+
+/// Stores, reads and removes an object in a store.
+async fn probe(call: &Call, files: &Files, present: PresentStore) -> ProbedStore {
+    let PresentStore { code, store } = present;
+    let tenant = store.store_tenant_id;
+    let is_of_all = tenant == PLATFORM_TENANT;
+    let owner = match is_of_all {
+        true => "of all tenants".to_owned(),
+        false => format!("of tenant {tenant}"),
+    };
+    let name = format!("partition {code} {owner} ({})", store.driver);
+    let error = match files.stores.open(&store) {
+        Ok(driver) => {
+            let ids = call.platform().ids();
+            let key = format!("{tenant}/{code}/0000/00/{}", ids.at(call.platform().clock().now()));
+            match tokio::time::timeout(PROBE, driver.probe(&key, ids.random())).await {
+                Ok(probed) => probed.err().map(|error| error.to_string()),
+                Err(_) => Some("the store did not respond in time".to_owned()),
             }
-            Err(error) => Some(error.to_string()),
-        };
-        probed.push(ProbedStore { name, error });
-    }
-    Ok(probed)
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    ProbedStore { name, is_of_all, error }
 }
 
 /// Looks for the object of every file.
@@ -156,9 +178,16 @@ async fn compare_files(call: &Call, files: &Files, checked: &mut Checked) -> Res
         checked.files += batch.len() as u64;
         let mut damaged = Vec::new();
         for file in batch {
-            let store = files.stores.open(&file.store)?;
-            let found = store.length(&file.storage_key).await;
-            let found = found.map_err(|error| store.failed(&error))?;
+            if checked.unreadable_stores.first.contains(&file.store.store_id) {
+                continue;
+            }
+            let found = match length(files, &file).await {
+                Ok(found) => found,
+                Err(error) => {
+                    unreadable(&file.store, &error, checked)?;
+                    continue;
+                }
+            };
             if found != Some(file.file_size.unsigned_abs()) {
                 damaged.push((file, found));
             }
@@ -183,6 +212,22 @@ async fn compare_files(call: &Call, files: &Files, checked: &mut Checked) -> Res
     }
 }
 
+async fn length(files: &Files, file: &FileObject) -> Result<Option<u64>> {
+    let store = files.stores.open(&file.store)?;
+    let found = store.length(&file.storage_key).await;
+    found.map_err(|error| store.failed(&error))
+}
+
+/// Adds a bucket that can't be read to the findings.
+fn unreadable(store: &StoreSettings, error: &Error, checked: &mut Checked) -> Result<()> {
+    if store.driver == LOCAL {
+        return Err(Error::internal(error.to_string()));
+    }
+    tracing::warn!(%error, store = %store.store_id, "a store can't be read");
+    checked.unreadable_stores.add(store.store_id);
+    Ok(())
+}
+
 /// Looks for the file of every object.
 async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut Checked) -> Result<()> {
     let (known, tenants) = {
@@ -191,18 +236,25 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
     };
     let mut roots = Vec::new();
     for store in known {
-        match files.stores.open(&store)? {
-            Driver::Local(local) => roots.push(local.root().to_owned()),
-            Driver::S3(s3) => {
+        if checked.unreadable_stores.first.contains(&store.store_id) {
+            continue;
+        }
+        let compared = match files.stores.open(&store) {
+            Ok(Driver::Local(local)) => {
+                roots.push(local.root().to_owned());
+                Ok(())
+            }
+            Ok(Driver::S3(s3)) => {
                 // Only what this installation stores there; others may use the bucket too.
                 let own = [store.store_tenant_id];
-                let of_tenants = if store.store_tenant_id == PLATFORM_TENANT {
-                    &tenants[..]
-                } else {
-                    &own
-                };
-                compare_bucket(call, &s3, of_tenants, repair, checked).await?;
+                let is_of_all = store.store_tenant_id == PLATFORM_TENANT;
+                let of_tenants = if is_of_all { &tenants[..] } else { &own };
+                compare_bucket(call, &s3, of_tenants, repair, checked).await
             }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = compared {
+            unreadable(&store, &error, checked)?;
         }
     }
     roots.sort();

@@ -1,13 +1,17 @@
 //! Removes objects to which no file refers: of uploads that failed, and of deleted files.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
 use backoffice_core::{Error, Result, Runtime, Scope};
 use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
+use crate::commands::LOCAL;
 use crate::files::Files;
 use crate::query::links;
 use crate::query::staged::{self, Removable, Staged};
@@ -18,6 +22,12 @@ const EVERY: Duration = Duration::from_secs(600);
 const KEPT_LINKS: time::Duration = time::Duration::days(30);
 /// Objects that a node takes at once.
 const BATCH: i64 = 100;
+/// Objects that a node removes at once, so that a bucket that does not respond delays the others little.
+const AT_ONCE: usize = 8;
+/// Longest duration of a removal.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Failed removals in a bucket after which a sweep leaves its other objects to the next one.
+const MOST_FAILURES: usize = 3;
 
 /// Runs every ten minutes.
 pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
@@ -83,6 +93,7 @@ pub(crate) fn sweep_soon(tx: &mut Tx<'_>) {
 /// Removes the objects whose time is over. Returns their number.
 pub(crate) async fn sweep(call: &Call) -> Result<usize> {
     let mut removed = 0;
+    let failures = Failures::default();
     loop {
         let objects = {
             let mut connection = call.database().unlogged(&Scope::system()).await?;
@@ -91,11 +102,48 @@ pub(crate) async fn sweep(call: &Call) -> Result<usize> {
         if objects.is_empty() {
             return Ok(removed);
         }
-        for object in &objects {
-            match remove(call, object).await {
-                Ok(()) => removed += 1,
-                Err(error) => tracing::warn!(%error, attachment = %object.id, "could not remove an object"),
-            }
+        let removals = objects.into_iter().map(|object| {
+            let failures = &failures;
+            async move { remove_in_time(call, &object, failures).await }
+        });
+        let outcomes: Vec<bool> = stream::iter(removals).buffer_unordered(AT_ONCE).collect().await;
+        removed += outcomes.into_iter().filter(|is_removed| *is_removed).count();
+    }
+}
+
+/// The failures of a sweep, by bucket.
+#[derive(Debug, Default)]
+struct Failures(Mutex<HashMap<Uuid, usize>>);
+
+impl Failures {
+    fn count(&self, object: &Removable) {
+        if object.store.driver != LOCAL {
+            let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *failures.entry(object.store.store_id).or_default() += 1;
+        }
+    }
+
+    fn are_too_many(&self, object: &Removable) -> bool {
+        let failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        failures
+            .get(&object.store.store_id)
+            .is_some_and(|failed| *failed >= MOST_FAILURES)
+    }
+}
+
+/// Removes an object, unless its bucket has failed too often. Returns whether it was removed.
+async fn remove_in_time(call: &Call, object: &Removable, failures: &Failures) -> bool {
+    if failures.are_too_many(object) {
+        return false;
+    }
+    let late = || Error::internal("the store did not respond in time");
+    let removed = tokio::time::timeout(LONGEST, remove(call, object)).await;
+    match removed.unwrap_or_else(|_| Err(late())) {
+        Ok(()) => true,
+        Err(error) => {
+            failures.count(object);
+            tracing::warn!(%error, attachment = %object.id, "could not remove an object");
+            false
         }
     }
 }

@@ -390,6 +390,42 @@ async fn the_check_compares_buckets_and_leaves_foreign_objects() {
 }
 
 #[actix_web::test]
+async fn a_bucket_that_rejects_its_credentials_stops_neither_the_check_nor_the_sweep() {
+    let (server, fixture, id) = with_docs().await;
+    let file = uploaded(&fixture, DOCS, NOTE).await;
+    let local = uploaded(&fixture, &[], NOTE).await;
+    let mut wrong = server.config();
+    wrong["secretAccessKey"] = json!("another");
+    let changed = put(&fixture, &fixture.a.token, json!({"id": id, "configJson": wrong})).await;
+    assert_eq!(changed.0, 200, "{}", changed.1);
+    let call = Call::internal(fixture.app.runtime());
+
+    let found = backoffice_attachments::check::check(&call, false)
+        .await
+        .expect("checked");
+    assert_eq!(
+        (found.files, found.damaged.number, found.unreadable_stores.number),
+        (2, 0, 1)
+    );
+    assert!(!found.is_sound());
+
+    let probed = backoffice_attachments::check::probe_stores(&call)
+        .await
+        .expect("probed");
+    let failed: Vec<_> = probed.iter().filter(|store| store.error.is_some()).collect();
+    assert_eq!((probed.len(), failed.len(), failed[0].is_of_all), (3, 1, false));
+
+    for id in [file, local] {
+        let deleted = fixture
+            .app
+            .delete(&fixture.a.token, &format!("{LIBRARY}/{id}"), Value::Null)
+            .await;
+        assert_eq!(deleted.0, 200);
+    }
+    assert_eq!(fixture.app.rows("select id from attachments_staged").await.len(), 1);
+}
+
+#[actix_web::test]
 async fn att_33_credentials_are_sealed_again_after_a_rotation_and_the_old_key_can_go() {
     let (_server, fixture, _) = with_docs().await;
     let file = uploaded(&fixture, DOCS, NOTE).await;
