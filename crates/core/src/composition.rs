@@ -16,7 +16,7 @@ use crate::platform::Platform;
 use crate::rate_limit::RateLimits;
 use crate::registry::{Registry, Startup};
 use crate::time::{Clock, SystemClock};
-use crate::vault::{self, Vault};
+use crate::vault::{self, SealedColumn, Vault};
 
 /// The inputs of a platform.
 #[derive(Clone)]
@@ -121,11 +121,13 @@ impl Platform {
 
 fn registered(modules: &[&'static Module]) -> Result<Registry, ConfigError> {
     let mut registry = Registry::default();
-    registry
-        .job::<vault::Reseal>()
-        .schedule::<vault::Reseal>(vault::SCHEDULE, vault::EVERY);
     for module in modules {
         (module.register)(&mut registry);
+    }
+    if registry.extensions.of_type::<SealedColumn>().next().is_some() {
+        registry
+            .job::<vault::Reseal>()
+            .schedule::<vault::Reseal>(vault::SCHEDULE, vault::EVERY);
     }
     registry.check()?;
     Ok(registry)

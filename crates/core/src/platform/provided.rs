@@ -34,7 +34,7 @@ impl Extensions {
         self.0.entry(TypeId::of::<T>()).or_default().push(Box::new(value));
     }
 
-    pub(super) fn of_type<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn of_type<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
         let values = self.0.get(&TypeId::of::<T>()).into_iter().flatten();
         values.filter_map(|value| value.downcast_ref::<T>())
     }
