@@ -17,7 +17,6 @@ use backoffice_core::{Error as CoreError, Result};
 use backoffice_egress::{Client, ClientOptions, Egress};
 use moka::sync::Cache;
 use secrecy::ExposeSecret;
-use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::config::Folders;
@@ -25,11 +24,10 @@ use crate::error::Error;
 use crate::model::{CREDENTIALS, StoreSettings};
 pub(crate) use cleanup::{background, note_upload, remove_now, stage, sweep, sweep_soon};
 pub(crate) use local::{Local, pieces};
+use s3::PartMemory;
 pub(crate) use s3::{AuthMode, Credentials, REDACTED, S3, S3Settings};
 pub(crate) use spool::{Spool, SpoolFolder};
 
-/// Parts of uploads to S3 that a process holds in memory at once, of 8 MiB each.
-const PARTS_IN_MEMORY: usize = 8;
 /// Buckets whose connections are kept.
 const KEPT_BUCKETS: u64 = 256;
 /// Time for which the connections of an unused bucket are kept.
@@ -45,7 +43,7 @@ pub(crate) struct Stores {
     egress: Egress,
     clients: [OnceLock<Client>; 2],
     buckets: Cache<(Uuid, Uuid), Bucket>,
-    memory: Arc<Semaphore>,
+    memory: Arc<PartMemory>,
 }
 
 /// An opened bucket, and the settings with which it was opened.
@@ -81,7 +79,7 @@ impl Stores {
             egress,
             clients: Default::default(),
             buckets: Cache::builder().max_capacity(KEPT_BUCKETS).time_to_idle(KEPT).build(),
-            memory: Arc::new(Semaphore::new(PARTS_IN_MEMORY)),
+            memory: Arc::new(PartMemory::new()),
         }
     }
 
@@ -124,6 +122,7 @@ impl Stores {
             &own,
             &credentials,
             self.client(own.auth_mode)?,
+            settings.store_tenant_id,
             Arc::clone(&self.memory),
         )?;
         let bucket = Bucket {

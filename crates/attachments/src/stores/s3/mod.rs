@@ -1,6 +1,7 @@
 //! Files in a bucket of S3, or of a server that speaks its protocol.
 
 mod http;
+mod memory;
 mod settings;
 
 use std::error::Error as StdError;
@@ -19,40 +20,40 @@ use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{BackoffConfig, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig};
-use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use uuid::Uuid;
 
 use super::Spool;
 use http::Guarded;
+pub(crate) use memory::PartMemory;
 pub(crate) use settings::{AuthMode, Credentials, REDACTED, S3Settings};
 
 /// Bytes of a part of an upload; a file of at most this length is stored in one request.
 const PART: u64 = 8 * 1024 * 1024;
-/// Parts that one store receives at once.
-const PARTS_OF_STORE: usize = 2;
+/// Parts of one upload that are sent at once.
+const PARTS_AT_ONCE: usize = 2;
 /// Requests after the first one, when a request fails.
 const RETRIES: usize = 2;
 /// Longest duration of a request with its repetitions.
 const RETRY_TIME: Duration = Duration::from_secs(90);
-/// Longest wait for other uploads to release memory.
-const MEMORY_WAIT: Duration = Duration::from_secs(120);
 
 /// A bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct S3 {
     client: Arc<AmazonS3>,
     prefix: Arc<str>,
-    own: Arc<Semaphore>,
-    memory: Arc<Semaphore>,
+    tenant: Uuid,
+    memory: Arc<PartMemory>,
 }
 
 impl S3 {
-    /// Opens a bucket. `memory` has a permit for each part that this process may hold in memory.
+    /// Opens a bucket of a tenant.
     pub(super) fn new(
         settings: &S3Settings,
         credentials: &Credentials,
         client: Client,
-        memory: Arc<Semaphore>,
+        tenant: Uuid,
+        memory: Arc<PartMemory>,
     ) -> CoreResult<Self> {
         let mut builder = match settings.auth_mode {
             AuthMode::AccessKeys => AmazonS3Builder::new(),
@@ -89,7 +90,7 @@ impl S3 {
         Ok(Self {
             client: Arc::new(client),
             prefix: settings.path_prefix.as_deref().unwrap_or_default().into(),
-            own: Arc::new(Semaphore::new(PARTS_OF_STORE)),
+            tenant,
             memory,
         })
     }
@@ -149,10 +150,10 @@ impl S3 {
             })
             .await
         });
-        stream::iter(parts).buffered(PARTS_OF_STORE).try_collect().await
+        stream::iter(parts).buffered(PARTS_AT_ONCE).try_collect().await
     }
 
-    /// Reads a part of an upload and sends it, as soon as this store and this process may hold one more in memory.
+    /// Reads a part of an upload and sends it, as soon as there is memory for it.
     async fn with_part<T>(
         &self,
         spool: &Spool,
@@ -160,13 +161,8 @@ impl S3 {
         length: u64,
         send: impl AsyncFnOnce(Bytes) -> object_store::Result<T>,
     ) -> Result<T> {
-        let permits = async {
-            let own = self.own.acquire().await.map_err(Error::other)?;
-            let memory = self.memory.acquire().await.map_err(Error::other)?;
-            Ok::<_, Error>((own, memory))
-        };
-        let waited = tokio::time::timeout(MEMORY_WAIT, permits).await;
-        let _permits = waited.map_err(|_| Error::new(ErrorKind::TimedOut, "too many uploads to stores at once"))??;
+        let held = self.memory.take(self.tenant).await;
+        let _held = held.ok_or_else(|| Error::new(ErrorKind::TimedOut, "too many uploads to stores at once"))?;
         let path = spool.path().to_owned();
         let read = spawn_blocking(move || {
             let mut file = File::open(path)?;
