@@ -122,7 +122,7 @@ impl Backoffice {
         // Each worker thread has at least one; jobs, the event relay and the operators' listener have theirs in addition.
         self.options
             .pool_size
-            .saturating_add(self.platform.jobs().workers)
+            .saturating_add(self.platform.jobs().slots())
             .saturating_add(16)
     }
 

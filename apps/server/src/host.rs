@@ -59,7 +59,7 @@ impl Host {
     /// Creates a runtime for this process's work beside the requests.
     pub(crate) fn runtime(&self) -> Runtime {
         // A worker holds one connection for its chunk and at times needs a second one for the queue; the relay has its own connections.
-        self.office.runtime(self.office.platform().jobs().workers + 4)
+        self.office.runtime(self.office.platform().jobs().slots() + 4)
     }
 
     /// Returns a context in which the platform itself is the actor.

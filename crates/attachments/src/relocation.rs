@@ -4,7 +4,7 @@
 //! old object for removal. The file can be read all the time. A crash leaves at most an announced copy, which the sweep removes.
 
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
+use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, enqueue};
 use backoffice_core::{Call, Error, Result, Scope};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,7 @@ pub(crate) struct MoveFiles {
 
 impl Job for MoveFiles {
     const KIND: &'static str = "attachments.partition.move";
+    const QUEUE: Queue = Queue::Network;
 
     /// The cursor counts files. After a crash the job begins again; files that were moved are no longer found. A file that can't be moved stays where it is,
     /// and the job fails at its end, or after ten such files, so that it is repeated.

@@ -12,7 +12,7 @@ use actix_web::{App, HttpServer, rt, test, web};
 use backoffice_core::events::{Relay, create_cursors};
 use backoffice_core::http::{Pages, Routes, not_found};
 use backoffice_core::ids::Ids;
-use backoffice_core::jobs::Worker;
+use backoffice_core::jobs::{Queue, Worker};
 use backoffice_core::poll::RevocationPoll;
 use backoffice_core::time::Clock;
 use backoffice_core::{API_PREFIX, Module, Platform, RequestContext, Runtime, Timestamp};
@@ -149,17 +149,24 @@ impl TestApp {
         &self.builder.mailer
     }
 
-    /// Runs the due jobs, one after the other, until none can be claimed. Returns the number of attempts.
+    /// Runs the due jobs of all queues, one after the other, until none can be claimed. Returns the number of attempts.
     ///
     /// # Panics
     /// When the queue can't be read.
     pub async fn run_jobs(&self) -> usize {
-        let worker = Worker::new(self.runtime.clone());
+        let workers = Queue::ALL.map(|queue| Worker::new(self.runtime.clone()).of(queue));
         let mut attempts = 0;
-        while worker.run_one(None).await.expect("the queue can be read") {
-            attempts += 1;
+        loop {
+            let before = attempts;
+            for worker in &workers {
+                while worker.run_one(None).await.expect("the queue can be read") {
+                    attempts += 1;
+                }
+            }
+            if attempts == before {
+                return attempts;
+            }
         }
-        attempts
     }
 
     /// Delivers pending events to the subscribers until no cursor can be claimed. Returns the number of deliveries.

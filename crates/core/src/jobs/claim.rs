@@ -6,6 +6,7 @@ use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::Queue;
 use crate::db::Prepared;
 use crate::error::Result;
 use crate::platform::Runtime;
@@ -49,23 +50,24 @@ pub(super) struct Claimed {
 /// Condition: the job `j` can be claimed at the instant `$1`.
 const CLAIMABLE: &str = "(j.state = 'queued' and j.run_at <= $1 or j.state = 'running' and j.lease_until < $1)";
 
-/// Condition: the tenant `t` has fewer than `$3` running jobs at the instant `$1`.
+/// Condition: the tenant `t` has fewer than `$3` running jobs of the kinds `$2` at the instant `$1`.
 const HAS_ROOM: &str = "(select count(*) from core_jobs r \
-    where r.tenant_id = t.tenant_id and r.state = 'running' and r.lease_until >= $1) < $3";
+    where r.tenant_id = t.tenant_id and r.kind = any($2) and r.state = 'running' and r.lease_until >= $1) < $3";
 
-/// Claims the first job of the next tenant in turn. Skips tenants and jobs that another worker is claiming.
-pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
+/// Claims the first job of the next tenant in turn in a queue. Skips tenants and jobs that another worker is claiming.
+pub(super) async fn claim(runtime: &Runtime, queue: Queue, now: Timestamp) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
-    // The counts in the statement are as old as its start. A claim for a tenant since then has moved its `last_claim_at`, which then differs
-    // from `seen`, so that tenant is skipped too.
+    let last_turn = queue.last_turn();
+    // The counts in the statement are as old as its start. A claim for a tenant since then has moved the time of its last turn, which then
+    // differs from `seen`, so that tenant is skipped too.
     let statement = sql_query(format!(
         "with seen as materialized (
-            select tenant_id, last_claim_at from core_job_tenants
+            select tenant_id, {last_turn} from core_job_tenants
         ), turn as (
-            select t.tenant_id from core_job_tenants t join seen on seen.tenant_id = t.tenant_id and seen.last_claim_at = t.last_claim_at
+            select t.tenant_id from core_job_tenants t join seen on seen.tenant_id = t.tenant_id and seen.{last_turn} = t.{last_turn}
             where exists (select from core_jobs j where j.tenant_id = t.tenant_id and j.kind = any($2) and {CLAIMABLE}) and {HAS_ROOM}
-            order by t.last_claim_at, t.tenant_id
+            order by t.{last_turn}, t.tenant_id
             limit 1
             for update of t skip locked
         ), next as (
@@ -76,7 +78,7 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
             for update of j skip locked
         ), turned as (
             update core_job_tenants t
-            set last_claim_at = greatest($1, t.last_claim_at + interval '1 millisecond'), updated_at = $1
+            set {last_turn} = greatest($1, t.{last_turn} + interval '1 millisecond'), updated_at = $1
             from turn where t.tenant_id = turn.tenant_id
         )
         update core_jobs j
@@ -88,8 +90,8 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
             j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.noticed_at"
     ))
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(platform.job_kinds().names())
-    .bind::<Integer, _>(platform.jobs().per_tenant)
+    .bind::<Array<Text>, _>(platform.job_kinds().names(queue))
+    .bind::<Integer, _>(queue.per_tenant(platform.jobs()))
     .bind::<SqlUuid, _>(platform.ids().at(now))
     .bind::<Timestamptz, _>(now.after(platform.jobs().lease()));
     Ok(Prepared(statement).get_result(&mut *connection).await.optional()?)
@@ -101,8 +103,8 @@ struct Waiting {
     others_wait: bool,
 }
 
-/// Returns whether another tenant has a job that could run now.
-pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp) -> Result<bool> {
+/// Returns whether another tenant has a job of this queue that could run now.
+pub(super) async fn others_wait(runtime: &Runtime, queue: Queue, tenant: Uuid, now: Timestamp) -> Result<bool> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(format!(
@@ -111,8 +113,8 @@ pub(super) async fn others_wait(runtime: &Runtime, tenant: Uuid, now: Timestamp)
             where t.tenant_id <> $4 and j.kind = any($2) and {CLAIMABLE} and {HAS_ROOM}) as others_wait"
     ))
     .bind::<Timestamptz, _>(now)
-    .bind::<Array<Text>, _>(platform.job_kinds().names())
-    .bind::<Integer, _>(platform.jobs().per_tenant)
+    .bind::<Array<Text>, _>(platform.job_kinds().names(queue))
+    .bind::<Integer, _>(queue.per_tenant(platform.jobs()))
     .bind::<SqlUuid, _>(tenant);
     let waiting: Waiting = Prepared(statement).get_result(&mut *connection).await?;
     Ok(waiting.others_wait)

@@ -7,6 +7,7 @@
 mod claim;
 mod config;
 mod enqueue;
+mod named;
 mod outcome;
 mod pace;
 mod queue;
@@ -26,16 +27,19 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use time::Duration;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::context::Call;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 use schedule::Schedule;
 
 pub use crate::shutdown::{Stop, stop_signal};
 pub use config::JobsConfig;
 pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with};
+pub use named::Queue;
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
 pub use schedule::enqueue_due;
 pub(crate) use services::JobServices;
@@ -55,11 +59,19 @@ pub enum Step {
 pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The name: `<module>.<entity>.<verb>`.
     const KIND: &'static str;
+    /// The queue whose worker slots run it.
+    const QUEUE: Queue = Queue::Default;
     /// Number of attempts without progress after which the job is dead.
     const MAX_ATTEMPTS: i32 = 8;
     /// Whether the payload of a finished job is kept as long as the job. A payload with data of persons whom the platform may not know is
     /// removed when the job is done. A dead or cancelled job keeps its payload, because operators can retry it.
     const KEEPS_PAYLOAD: bool = true;
+
+    /// Returns the wait after failed attempt number `attempt`, from 1; the queue varies it by a fifth. By default 2 seconds, doubled with each
+    /// attempt, and at most 10 minutes.
+    fn backoff(attempt: i32, _error: &Error) -> Duration {
+        doubled(attempt)
+    }
 
     /// Runs when the job becomes dead, in the transaction that marks it. The connection sees the job's tenant.
     fn on_dead(
@@ -87,13 +99,24 @@ pub struct DeadJob {
     pub is_cancelled: bool,
 }
 
+const SHORTEST_WAIT: Duration = Duration::seconds(2);
+const LONGEST_WAIT: Duration = Duration::minutes(10);
+
+fn doubled(attempt: i32) -> Duration {
+    let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(0).min(20);
+    SHORTEST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
+}
+
 type Run = for<'a> fn(Value, &'a mut Work<'_>) -> BoxFuture<'a, Result<Step>>;
+type OnBackoff = fn(i32, &Error) -> Duration;
 type OnDead = for<'a> fn(&'a mut AsyncPgConnection, &'a Call, &'a DeadJob) -> BoxFuture<'a, Result<()>>;
 
 /// The registered properties of a kind of job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JobKind {
+    queue: Queue,
     run: Run,
+    backoff: OnBackoff,
     on_dead: OnDead,
     keeps_payload: bool,
 }
@@ -106,7 +129,9 @@ impl JobKinds {
     /// Returns false when the name is taken.
     pub(crate) fn add<J: Job>(&mut self) -> bool {
         let kind = JobKind {
+            queue: J::QUEUE,
             run: run::<J>,
+            backoff: J::backoff,
             on_dead: on_dead::<J>,
             keeps_payload: J::KEEPS_PAYLOAD,
         };
@@ -114,7 +139,7 @@ impl JobKinds {
     }
 
     /// Returns false when the name is taken.
-    pub(crate) fn add_schedule<J: Job + Default>(&mut self, name: &'static str, every: time::Duration) -> bool {
+    pub(crate) fn add_schedule<J: Job + Default>(&mut self, name: &'static str, every: Duration) -> bool {
         let is_new = self.1.iter().all(|known| known.name() != name);
         self.1.push(Schedule::of::<J>(name, every));
         is_new
@@ -124,8 +149,10 @@ impl JobKinds {
         &self.1
     }
 
-    fn names(&self) -> Vec<&'static str> {
-        self.0.keys().copied().collect()
+    /// Returns the kinds of a queue.
+    fn names(&self, queue: Queue) -> Vec<&'static str> {
+        let kinds = self.0.iter().filter(|(_, kind)| kind.queue == queue);
+        kinds.map(|(name, _)| *name).collect()
     }
 
     fn find(&self, kind: &str) -> Option<JobKind> {
@@ -154,16 +181,20 @@ fn on_dead<'a, J: Job>(
     Box::pin(J::on_dead(connection, call, job))
 }
 
-/// Notifies the workers of this process.
+/// Notifies the workers of this process: those of every queue.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WorkNotifier(Arc<tokio::sync::Notify>);
+pub(crate) struct WorkNotifier(Arc<[Notify; Queue::ALL.len()]>);
 
 impl WorkNotifier {
     pub(crate) fn notify(&self) {
-        self.0.notify_one();
+        self.0.iter().for_each(Notify::notify_one);
     }
 
-    pub(crate) async fn rung(&self) {
-        self.0.notified().await;
+    pub(crate) async fn rung(&self, queue: Queue) {
+        let [default, network] = &*self.0;
+        match queue {
+            Queue::Default => default.notified().await,
+            Queue::Network => network.notified().await,
+        }
     }
 }

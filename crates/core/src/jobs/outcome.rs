@@ -1,12 +1,7 @@
 //! Outcomes of claimed jobs. Every statement checks the lease: a worker that lost it changes nothing.
 
-use diesel::sql_types::{Array, Integer, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{OptionalExtension, QueryableByName, sql_query};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use time::Duration;
-
-use super::DeadJob;
 use super::claim::Claimed;
+use super::{DeadJob, doubled};
 use crate::backoff::spread;
 use crate::context::Call;
 use crate::db::Prepared;
@@ -14,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
-
-const LONGEST_WAIT: Duration = Duration::minutes(10);
+use diesel::sql_types::{Array, Bool, Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 
 /// Extends the lease; false when it was lost.
 pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<bool> {
@@ -71,11 +67,11 @@ pub(super) async fn release(runtime: &Runtime, job: &Claimed, now: Timestamp) ->
 }
 
 #[derive(QueryableByName)]
-struct Ended {
-    #[diesel(sql_type = Text)]
-    state: String,
+struct Attempts {
     #[diesel(sql_type = Integer)]
     attempt: i32,
+    #[diesel(sql_type = Integer)]
+    max_attempts: i32,
 }
 
 /// Records a failed attempt: it is repeated later, or the job becomes dead.
@@ -83,30 +79,38 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     let [random] = runtime.platform.ids().random::<1>();
     let mut transaction = runtime.database.transaction(&Scope::tenant(job.tenant_id)).await?;
     // The attempt is read from the row: it is reset whenever the cursor moves, so a failure after that counts as the first attempt.
-    let ended: Option<Ended> = sql_query(
-        "update core_jobs set \
-             state = case when greatest(attempt, 1) >= max_attempts then 'dead' else 'queued' end, \
-             attempt = greatest(attempt, 1), \
-             finished_at = case when greatest(attempt, 1) >= max_attempts then $4 end, \
-             run_at = $4 + least(interval '2 seconds' * power(2, least(greatest(attempt, 1) - 1, 20)), make_interval(secs => $6)) \
-                 * ($7 / 1000.0), \
-             last_error = left($5, 2000), updated_at = $4, lease_owner = null, lease_until = null \
-         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' returning state, attempt",
+    let attempts: Option<Attempts> = sql_query(
+        "select greatest(attempt, 1) as attempt, max_attempts from core_jobs \
+         where tenant_id = $1 and id = $2 and lease_owner = $3 and state = 'running' for update",
     )
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
-    .bind::<Timestamptz, _>(now)
-    .bind::<Text, _>(error.to_string())
-    .bind::<Integer, _>(i32::try_from(LONGEST_WAIT.whole_seconds()).unwrap_or(600))
-    .bind::<Integer, _>(spread(random))
     .get_result(&mut **transaction.connection())
     .await
     .optional()?;
-    let Some(ended) = ended else { return Ok(()) };
-    if ended.state == "dead"
-        && let Some(kind) = runtime.platform.job_kinds().find(&job.kind)
-    {
+    let Some(Attempts { attempt, max_attempts }) = attempts else {
+        return Ok(());
+    };
+    let kind = runtime.platform.job_kinds().find(&job.kind);
+    let is_dead = attempt >= max_attempts;
+    let wait = kind.map_or_else(|| doubled(attempt), |kind| (kind.backoff)(attempt, error));
+    sql_query(
+        "update core_jobs set state = case when $4 then 'dead' else 'queued' end, finished_at = case when $4 then $5 end, attempt = $6, \
+             run_at = $7, last_error = left($8, 2000), updated_at = $5, lease_owner = null, lease_until = null \
+         where tenant_id = $1 and id = $2 and lease_owner = $3",
+    )
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SqlUuid, _>(job.id)
+    .bind::<SqlUuid, _>(job.lease_owner)
+    .bind::<Bool, _>(is_dead)
+    .bind::<Timestamptz, _>(now)
+    .bind::<Integer, _>(attempt)
+    .bind::<Timestamptz, _>(now.after(wait * spread(random) / 1000))
+    .bind::<Text, _>(error.to_string())
+    .execute(&mut **transaction.connection())
+    .await?;
+    if is_dead && let Some(kind) = kind {
         let dead = DeadJob {
             tenant: job.tenant_id,
             id: job.id,
@@ -116,7 +120,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
         (kind.on_dead)(transaction.connection(), &Call::internal(runtime), &dead).await?;
     }
     transaction.commit().await?;
-    tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = ended.attempt, job.attempts = job.max_attempts, %error,
+    tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = attempt, job.attempts = max_attempts, %error,
         "job attempt failed");
     Ok(())
 }

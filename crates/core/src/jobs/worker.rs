@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::claim::{self, Claimed};
-use super::{Step, Stop, Work, outcome};
+use super::{Queue, Step, Stop, Work, outcome};
 use crate::backoff::{Backoff, Collisions};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Result};
@@ -23,29 +24,41 @@ const POLL: Duration = Duration::from_secs(1);
 const TURN: time::Duration = time::Duration::seconds(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Runs the configured number of workers until the signal. They survive errors, panics of jobs, and outages of the database.
+/// Runs jobs in the configured slots of every queue until the signal. Survives errors, panics of jobs, and outages of the database.
 pub async fn work(runtime: Runtime, stop: Stop) {
     let config = runtime.platform.jobs();
-    let (slots, throttles) = (config.workers, config.throttle);
     let sweeper = super::retention::sweep(runtime.clone(), stop.clone());
     let schedules = super::schedule::run(runtime.clone(), stop.clone());
-    let workers = (0..slots).map(|_| {
-        let worker = Worker::new(runtime.clone());
-        let worker = if throttles { worker.throttling() } else { worker };
-        slot(worker, stop.clone())
+    let queues = Queue::ALL.map(|queue| {
+        let worker = Worker::new(runtime.clone()).of(queue);
+        let worker = if config.throttle { worker.throttling() } else { worker };
+        serve(Arc::new(worker), queue.slots(config), stop.clone())
     });
-    tokio::join!(join_all(workers), sweeper, schedules);
+    tokio::join!(join_all(queues), sweeper, schedules);
 }
 
-async fn slot(worker: Worker, mut stop: Stop) {
+/// Claims jobs as long as a slot is free, and runs each in a task of its own. After the signal it waits for the current steps.
+async fn serve(worker: Arc<Worker>, slots: usize, mut stop: Stop) {
+    let mut running = JoinSet::new();
     let mut backoff = Backoff::new(POLL, LONGEST_PAUSE);
-    while !stop.is_set() {
-        match worker.run_one(Some(&stop)).await {
-            Ok(true) => {
+    while slots > 0 && !stop.is_set() {
+        while running.try_join_next().is_some() {}
+        if running.len() >= slots {
+            running.join_next().await;
+            continue;
+        }
+        match worker.claim().await {
+            Ok(Some(job)) => {
                 backoff.succeeded();
+                let (worker, stop) = (Arc::clone(&worker), stop.clone());
+                running.spawn(async move {
+                    if let Err(error) = worker.run(job, Some(&stop)).await {
+                        tracing::debug!(%error, "could not report the end of a job's attempt");
+                    }
+                });
                 continue;
             }
-            Ok(false) => backoff.succeeded(),
+            Ok(None) => backoff.succeeded(),
             Err(error) => {
                 tracing::debug!(%error, "could not read the job queue");
                 backoff.failed();
@@ -53,16 +66,19 @@ async fn slot(worker: Worker, mut stop: Stop) {
         }
         tokio::select! {
             () = tokio::time::sleep(backoff.wait()) => {}
-            () = worker.runtime.platform.notifier().rung() => {}
+            () = worker.runtime.platform.notifier().rung(worker.queue) => {}
+            Some(_) = running.join_next() => {}
             () = stop.set() => {}
         }
     }
+    while running.join_next().await.is_some() {}
 }
 
-/// One worker.
+/// A worker of one queue.
 #[derive(Debug)]
 pub struct Worker {
     runtime: Runtime,
+    queue: Queue,
     throttles: bool,
 }
 
@@ -78,13 +94,20 @@ enum End {
 }
 
 impl Worker {
-    /// Creates a worker of this platform and database.
+    /// Creates a worker of this platform and database, for the default queue.
     #[must_use]
     pub fn new(runtime: Runtime) -> Self {
         Self {
             runtime,
+            queue: Queue::Default,
             throttles: false,
         }
+    }
+
+    /// Claims jobs of this queue.
+    #[must_use]
+    pub fn of(self, queue: Queue) -> Self {
+        Self { queue, ..self }
     }
 
     /// Throttles its jobs while this process has requests to serve: they take smaller chunks and rest between them.
@@ -101,10 +124,18 @@ impl Worker {
     /// # Errors
     /// When the queue can't be reached.
     pub async fn run_one(&self, stop: Option<&Stop>) -> Result<bool> {
-        let now = self.runtime.platform.clock().now();
-        let Some(job) = claim::claim(&self.runtime, now).await? else {
-            return Ok(false);
-        };
+        match self.claim().await? {
+            Some(job) => self.run(job, stop).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    async fn claim(&self) -> Result<Option<Claimed>> {
+        claim::claim(&self.runtime, self.queue, self.runtime.platform.clock().now()).await
+    }
+
+    /// Runs a claimed job and reports the end of the attempt.
+    async fn run(&self, job: Claimed, stop: Option<&Stop>) -> Result<()> {
         let end = tokio::select! {
             end = self.attempt(job.clone(), stop) => end,
             () = self.keep_alive(&job) => End::LeaseLost,
@@ -114,7 +145,7 @@ impl Worker {
             match self.conclude(&job, &end).await {
                 // A report that fails now is repeated a little later, until the lease expires.
                 Err(Error::Unavailable(_)) if left > 0 => left -= 1,
-                concluded => return concluded.map(|()| true),
+                concluded => return concluded,
             }
             tokio::time::sleep(POLL).await;
         }
@@ -174,7 +205,7 @@ impl Worker {
                 return Ok(End::Release);
             }
             let now = clock.now();
-            if now >= ends_turn && claim::others_wait(&self.runtime, tenant, now).await? {
+            if now >= ends_turn && claim::others_wait(&self.runtime, self.queue, tenant, now).await? {
                 return Ok(End::Release);
             }
             if work.should_throttle() {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backoffice_core::jobs::{Job, NewJob, Step, Work, Worker, enqueue, enqueue_due};
+use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, Worker, enqueue, enqueue_due};
 use backoffice_core::registry::Registry;
 use backoffice_core::{Call, Error, Module, Result, Scope};
 use backoffice_test_support::{Duration, TestApp};
@@ -21,6 +21,7 @@ static MODULE: Module = Module {
 fn register(registry: &mut Registry) {
     registry.job::<Count>().job::<Fails>().job::<Panics>().job::<Stolen>();
     registry
+        .job::<Sends>()
         .job::<Daily>()
         .schedule::<Daily>("counting.daily", Duration::days(1));
 }
@@ -109,6 +110,23 @@ impl Job for Panics {
 
     async fn run(&self, _work: &mut Work<'_>) -> Result<Step> {
         panic!("on purpose")
+    }
+}
+
+/// Waits for a remote system, which reports how long to wait.
+#[derive(Debug, Serialize, Deserialize)]
+struct Sends {}
+
+impl Job for Sends {
+    const KIND: &'static str = "counting.sends";
+    const QUEUE: Queue = Queue::Network;
+
+    fn backoff(attempt: i32, _error: &Error) -> Duration {
+        Duration::hours(i64::from(attempt))
+    }
+
+    async fn run(&self, _work: &mut Work<'_>) -> Result<Step> {
+        Err(Error::internal("the remote system is busy"))
     }
 }
 
@@ -228,6 +246,57 @@ async fn tenants_take_turns() {
     }
 
     assert_eq!((steps(&app, 1).await, steps(&app, 2).await), (1, 1));
+}
+
+#[actix_web::test]
+async fn workers_of_a_queue_leave_the_jobs_of_the_other_one() {
+    let app = TestApp::new(&[&MODULE]).await;
+    let worker = |queue| Worker::new(app.runtime().clone()).of(queue);
+    order(&app, NewJob::of_system(tenant(1), Sends {})).await;
+
+    assert!(!worker(Queue::Default).run_one(None).await.expect("the queue"));
+    order(&app, NewJob::of_system(tenant(1), count(1))).await;
+    assert!(worker(Queue::Network).run_one(None).await.expect("the queue"));
+    assert!(!worker(Queue::Network).run_one(None).await.expect("the queue"));
+    assert!(worker(Queue::Default).run_one(None).await.expect("the queue"));
+
+    assert_eq!(steps(&app, 1).await, 1);
+}
+
+#[actix_web::test]
+async fn jobs_of_one_queue_take_neither_room_nor_turns_in_the_other() {
+    let app = TestApp::new(&[&MODULE]).await;
+    for _ in 0..4 {
+        order(&app, NewJob::of_system(tenant(1), Sends {})).await;
+    }
+    let running = "update core_jobs set state = 'running', attempt = 1, lease_owner = id, lease_until = '2099-01-01'";
+    assert_eq!(app.sql(running).await, 4);
+    order(&app, NewJob::of_system(tenant(1), Sends {})).await;
+    order(&app, NewJob::of_system(tenant(1), count(1))).await;
+    let worker = |queue| Worker::new(app.runtime().clone()).of(queue);
+    assert!(
+        !worker(Queue::Network).run_one(None).await.expect("the queue"),
+        "no room"
+    );
+    assert!(worker(Queue::Default).run_one(None).await.expect("the queue"));
+
+    let turns = "select last_claim_at > to_timestamp(0) as own, last_network_claim_at > to_timestamp(0) as network from core_job_tenants";
+    assert_eq!(app.rows(turns).await, [json!({"own": true, "network": false})]);
+}
+
+#[actix_web::test]
+async fn a_kind_of_job_has_waits_of_its_own() {
+    let app = TestApp::new(&[&MODULE]).await;
+    order(&app, NewJob::of_system(tenant(1), Sends {})).await;
+
+    for attempt in 1..=3 {
+        assert_eq!(app.run_jobs().await, 1);
+        let wait = "select extract(epoch from run_at - updated_at)::float8 as wait from core_jobs";
+        let wait = app.rows(wait).await[0]["wait"].as_f64().expect("seconds");
+        let base = 3600.0 * f64::from(attempt);
+        assert!((0.8 * base..=1.2 * base).contains(&wait), "{attempt}: {wait}");
+        app.advance(Duration::hours(6));
+    }
 }
 
 #[actix_web::test]

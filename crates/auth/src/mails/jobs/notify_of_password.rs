@@ -1,4 +1,4 @@
-use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::jobs::{Job, Queue, Step, Work};
 use backoffice_core::{Result, Scope};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -15,6 +15,7 @@ pub(crate) struct NotifyOfPassword {
 
 impl Job for NotifyOfPassword {
     const KIND: &'static str = "auth.user.notify_of_password";
+    const QUEUE: Queue = Queue::Network;
     const MAX_ATTEMPTS: i32 = 5;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {

@@ -1,5 +1,5 @@
 use backoffice_core::Result;
-use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::jobs::{Job, Queue, Step, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::mails::letters::{self, Recipient};
@@ -15,6 +15,7 @@ pub(crate) struct NotifyOldAddress {
 
 impl Job for NotifyOldAddress {
     const KIND: &'static str = "auth.user.notify_old_address";
+    const QUEUE: Queue = Queue::Network;
     const MAX_ATTEMPTS: i32 = 5;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {

@@ -1,5 +1,5 @@
 use backoffice_core::http::Json;
-use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::jobs::{Job, Queue, Step, Work};
 use backoffice_core::{Result, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +21,7 @@ pub(crate) struct SendReset {
 
 impl Job for SendReset {
     const KIND: &'static str = "auth.user.send_reset";
+    const QUEUE: Queue = Queue::Network;
     const MAX_ATTEMPTS: i32 = 3;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
