@@ -5,7 +5,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::endpoints::Entry;
 use crate::fixture::{Fixture, TenantFixture};
 use crate::scenarios::Scenario;
-use crate::{catalog, customers, endpoints, progress, scenarios};
+use crate::{catalog, customers, devices, endpoints, progress, scenarios};
 
 /// The contribution of a module.
 pub(crate) struct Composed {
@@ -38,6 +38,11 @@ pub(crate) const COMPOSED: &[Composed] = &[
         seed: |fixture, tenant| Box::pin(crate::attachments::seed(fixture, tenant)),
         endpoints: endpoints::attachments::table,
         scenarios: scenarios::attachments::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(devices::seed(fixture, tenant)),
+        endpoints: endpoints::devices::table,
+        scenarios: scenarios::devices::scenarios,
     },
     // Modules of `xtask module new`.
 ];

@@ -21,6 +21,7 @@ pub(crate) const MODULES: &[&Module] = &[
     &backoffice_progress::MODULE,
     &backoffice_customers::MODULE,
     &backoffice_catalog::MODULE,
+    &backoffice_devices::MODULE,
 ];
 
 /// Signing keys, cheap hashing, and no delay on failed sign-ins.
@@ -44,12 +45,13 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// The features of a user limited to one organization: all that such a user can have.
-const EVERYTHING: [&str; 6] = [
+const EVERYTHING: [&str; 7] = [
     "api_keys.*",
     "audit_logs.*",
     "auth.*",
     "customers.*",
     "catalog.*",
+    "devices.*",
     "directory.organizations.*",
 ];
 

@@ -15,6 +15,7 @@ mod composed;
 mod composition;
 mod customers;
 mod database_rights;
+mod devices;
 mod endpoints;
 mod events;
 mod fixture;

@@ -3,6 +3,7 @@
 pub(crate) mod attachments;
 pub(crate) mod catalog;
 pub(crate) mod customers;
+pub(crate) mod devices;
 
 use std::collections::BTreeSet;
 

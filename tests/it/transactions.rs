@@ -179,7 +179,7 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 14] = [
+const FINAL: [(&str, Method, &str); 15] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
@@ -209,6 +209,7 @@ const FINAL: [(&str, Method, &str); 14] = [
         "/attachments/library/bulk-delete",
     ),
     ("progress.job.cancel", Method::POST, "/progress/jobs/{id}/cancel"),
+    ("devices.device.deactivate", Method::DELETE, "/devices/{id}"),
     ("directory.tenant.delete", Method::DELETE, "/directory/tenants"),
 ];
 

@@ -20,6 +20,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_customers::MODULE,
         #[cfg(feature = "catalog")]
         &backoffice_catalog::MODULE,
+        #[cfg(feature = "devices")]
+        &backoffice_devices::MODULE,
         #[cfg(feature = "directory")]
         &backoffice_directory::MODULE,
         #[cfg(feature = "events")]

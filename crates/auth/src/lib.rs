@@ -40,6 +40,7 @@ pub use sessions::cache::{CacheEpoch, IdentityCache};
 pub use sessions::one_time_token::{NewToken, Purpose};
 pub use sessions::revocation::{Subject, revoke};
 pub use sidebar::SidebarSettings;
+pub use sidebar::query::lock_user;
 pub use users::administration::{
     AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
     sync_roles,

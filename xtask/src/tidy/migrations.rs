@@ -17,6 +17,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("progress", "0450"),
     ("customers", "0500"),
     ("catalog", "0600"),
+    ("devices", "0900"),
 ];
 
 /// One migration: `migrations/<module>/<version>_<name>`.

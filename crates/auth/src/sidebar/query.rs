@@ -160,8 +160,11 @@ pub async fn active_variant(
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 
-/// Locks a live user, so that only one transaction at a time changes their sidebar or deletes them.
-pub(crate) async fn lock_user(connection: &AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<()> {
+/// Locks a live user, so that only one transaction at a time changes what belongs to them (their sidebar, their devices) or deletes them.
+///
+/// # Errors
+/// 404 if there is no such user in the tenant, or if the database can't be reached.
+pub async fn lock_user(connection: &AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<()> {
     let found: Option<Uuid> = users::table
         .filter(users::tenant_id.eq(tenant))
         .filter(users::id.eq(user))

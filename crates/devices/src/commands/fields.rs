@@ -1,0 +1,256 @@
+//! The fields of devices in requests.
+
+use backoffice_core::command::Tx;
+use backoffice_core::input::rules::Violation;
+use backoffice_core::input::{Input, Validator, rules};
+use backoffice_core::{Patch, Result, Timestamp};
+use diesel::dsl::exists;
+use diesel::{ExpressionMethods, PgExpressionMethods, QueryDsl, select, update};
+use diesel_async::RunQueryDsl;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::documented::{
+    DeviceLocale, DeviceName, DevicePlatform, DeviceProvider, DeviceToken, DeviceVersion, LONGEST_DEVICE_ID,
+    LONGEST_LOCALE, LONGEST_PROVIDER, LONGEST_TOKEN, LONGEST_VERSION,
+};
+use crate::model::{Device, PLATFORMS, PUSH_TOKEN};
+use crate::schema::devices_devices as devices;
+
+/// The changes of a device: absent fields keep their values, null clears.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeviceFields {
+    /// At most 64 characters.
+    #[schema(value_type = Option<DeviceVersion>)]
+    pub client_app_version: Patch<String>,
+    /// At most 64 characters.
+    #[schema(value_type = Option<DeviceVersion>)]
+    pub os_version: Patch<String>,
+    /// Language tag (BCP 47), at most 35 characters.
+    #[schema(value_type = Option<DeviceLocale>)]
+    pub locale: Patch<String>,
+    /// Token for push messages, 1 to 4096 characters. No response shows it. Null removes it.
+    #[schema(value_type = Option<DeviceToken>)]
+    pub push_token: Patch<String>,
+    /// Name of the provider of push messages, at most 32 characters.
+    #[schema(value_type = Option<DeviceProvider>)]
+    pub push_provider: Patch<String>,
+    /// Time at which the user was last active on the device.
+    #[schema(value_type = Option<Timestamp>)]
+    pub last_seen_at: Patch<Timestamp>,
+}
+
+/// A device to register.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NewDevice {
+    /// The name that the client gives to the device, 1 to 255 characters without surrounding white space.
+    #[schema(value_type = DeviceName, required = true)]
+    pub device_id: Patch<String>,
+    /// `ios`, `android` or `web`.
+    #[schema(value_type = DevicePlatform, required = true)]
+    pub platform: Patch<String>,
+    /// The owner: the caller, or for administrators another user of the tenant.
+    #[schema(value_type = Option<Uuid>)]
+    pub user_id: Patch<Uuid>,
+    /// At most 64 characters.
+    #[schema(value_type = Option<DeviceVersion>)]
+    pub client_app_version: Patch<String>,
+    /// At most 64 characters.
+    #[schema(value_type = Option<DeviceVersion>)]
+    pub os_version: Patch<String>,
+    /// Language tag (BCP 47), at most 35 characters.
+    #[schema(value_type = Option<DeviceLocale>)]
+    pub locale: Patch<String>,
+    /// Token for push messages, 1 to 4096 characters. No response shows it. Null keeps the stored one.
+    #[schema(value_type = Option<DeviceToken>)]
+    pub push_token: Patch<String>,
+    /// Name of the provider of push messages, at most 32 characters. Null keeps the stored one.
+    #[schema(value_type = Option<DeviceProvider>)]
+    pub push_provider: Patch<String>,
+}
+
+/// A device of another user to register.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct NewDeviceOfUser(pub NewDevice);
+
+impl Input for NewDeviceOfUser {
+    fn require(&self, validator: &mut Validator) {
+        self.0.require(validator);
+        validator.require("userId", &self.0.user_id);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        self.0.validate(validator);
+        validator.value("userId", &self.0.user_id, &mut Uuid::nil(), rules::any);
+    }
+}
+
+impl DeviceFields {
+    /// Validates the given fields and writes them into the row. The token is not part of it.
+    pub(super) fn fill(&self, row: &mut Device, validator: &mut Validator) {
+        let (app, os) = (&mut row.client_app_version, &mut row.os_version);
+        validator.optional_text(
+            "clientAppVersion",
+            &self.client_app_version,
+            app,
+            rules::line(LONGEST_VERSION),
+        );
+        validator.optional_text("osVersion", &self.os_version, os, rules::line(LONGEST_VERSION));
+        validator.optional_text("locale", &self.locale, &mut row.locale, language_tag);
+        let provider = &mut row.push_provider;
+        validator.optional_text(
+            "pushProvider",
+            &self.push_provider,
+            provider,
+            rules::line(LONGEST_PROVIDER),
+        );
+        let mut token = String::new();
+        if !self.push_token.is_clear() {
+            validator.text("pushToken", &self.push_token, &mut token, rules::line(LONGEST_TOKEN));
+        }
+        validator.optional("lastSeenAt", &self.last_seen_at, &mut row.last_seen_at, rules::any);
+    }
+}
+
+impl Input for DeviceFields {
+    fn validate(&self, validator: &mut Validator) {
+        self.fill(&mut Device::unknown(), validator);
+    }
+}
+
+impl NewDevice {
+    /// Returns the fields that may also be updated. A registration removes neither the token nor the provider.
+    pub(super) fn fields(&self) -> DeviceFields {
+        let given = |field: &Patch<String>| match field {
+            Patch::Set(text) => Patch::Set(text.clone()),
+            Patch::Keep | Patch::Clear => Patch::Keep,
+        };
+        DeviceFields {
+            client_app_version: self.client_app_version.clone(),
+            os_version: self.os_version.clone(),
+            locale: self.locale.clone(),
+            push_token: given(&self.push_token),
+            push_provider: given(&self.push_provider),
+            last_seen_at: Patch::Keep,
+        }
+    }
+
+    /// Validates the given fields and writes them into the row. The token is not part of it.
+    pub(super) fn fill(&self, row: &mut Device, validator: &mut Validator) {
+        let name = &mut row.device_id;
+        validator.text("deviceId", &self.device_id, name, rules::line(LONGEST_DEVICE_ID));
+        validator.text("platform", &self.platform, &mut row.platform, rules::one_of(PLATFORMS));
+        self.fields().fill(row, validator);
+    }
+
+    /// Returns the name that the client gives to the device.
+    ///
+    /// # Errors
+    /// 400 with all invalid fields of the registration.
+    pub(crate) fn name(&self) -> Result<String> {
+        let (mut row, mut validator) = (Device::unknown(), Validator::default());
+        self.require(&mut validator);
+        self.fill(&mut row, &mut validator);
+        validator.check().map(|()| row.device_id)
+    }
+}
+
+impl Input for NewDevice {
+    fn require(&self, validator: &mut Validator) {
+        validator.require("deviceId", &self.device_id);
+        validator.require("platform", &self.platform);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        self.fill(&mut Device::unknown(), validator);
+    }
+}
+
+/// Accepts a language tag: letters, then groups of letters and digits, at most 35 characters.
+pub(crate) fn language_tag(text: &str) -> Result<String, Violation> {
+    let mut groups = text.split(['-', '_']);
+    let language = groups.next().unwrap_or_default();
+    let is_group =
+        |group: &str| (1..=8).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_language = (2..=8).contains(&language.len()) && language.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if text.len() > LONGEST_LOCALE {
+        return Err(Violation::new(
+            format!("must be at most {LONGEST_LOCALE} characters"),
+            "too_long",
+        ));
+    }
+    if !is_language || !groups.all(is_group) {
+        return Err(Violation::invalid("must be a language tag such as pl or pt-BR"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Writes the time at which a device was last seen.
+pub(super) async fn note_seen(tx: &mut Tx<'_>, id: Uuid, at: Option<Timestamp>) -> Result<()> {
+    let own = devices::table.filter(devices::tenant_id.eq(tx.tenant()));
+    update(own.filter(devices::id.eq(id)))
+        .set(devices::last_seen_at.eq(at))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Returns whether the row has this token already.
+pub(super) async fn has_token(tx: &mut Tx<'_>, id: Uuid, token: &str) -> Result<bool> {
+    let tenant = tx.tenant();
+    let hash = tx
+        .context()
+        .platform()
+        .vault()
+        .fingerprint(tenant, PUSH_TOKEN, token.as_bytes())?;
+    let own = devices::table
+        .filter(devices::tenant_id.eq(tenant))
+        .filter(devices::id.eq(id));
+    let same = own.filter(devices::push_token_hash.eq(hash.to_vec()));
+    Ok(select(exists(same)).get_result(tx.conn()).await?)
+}
+
+/// Writes the token of a device, or removes it. A token belongs to one device: another live device of the tenant loses it.
+pub(super) async fn write_token(tx: &mut Tx<'_>, row: &Device, token: Option<&str>) -> Result<()> {
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let (sealed, hash) = match token {
+        None => (None, None),
+        Some(token) => {
+            let vault = tx.context().platform().vault();
+            let sealed = vault.seal(tenant, PUSH_TOKEN.of(row.id), token.as_bytes())?;
+            let hash = vault.fingerprint(tenant, PUSH_TOKEN, token.as_bytes())?;
+            (Some(sealed), Some(hash.to_vec()))
+        }
+    };
+    let none = None::<Vec<u8>>;
+    if let Some(hash) = &hash {
+        let others = devices::table
+            .filter(devices::tenant_id.eq(tenant))
+            .filter(devices::push_provider.is_not_distinct_from(&row.push_provider))
+            .filter(devices::push_token_hash.eq(hash))
+            .filter(devices::deleted_at.is_null())
+            .filter(devices::id.ne(row.id));
+        update(others)
+            .set((
+                devices::push_token.eq(&none),
+                devices::push_token_hash.eq(&none),
+                devices::push_token_updated_at.eq(now),
+            ))
+            .execute(tx.conn())
+            .await?;
+    }
+    let own = devices::table.filter(devices::tenant_id.eq(tenant));
+    update(own.filter(devices::id.eq(row.id)))
+        .set((
+            devices::push_token.eq(sealed),
+            devices::push_token_hash.eq(hash),
+            devices::push_token_updated_at.eq(now),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}

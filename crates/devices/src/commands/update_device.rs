@@ -1,0 +1,112 @@
+use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::input::{Input, Validator, rules};
+use backoffice_core::{Feature, Patch, Result};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use super::fields::{has_token, note_seen, write_token};
+use super::{DeviceFields, NewDevice};
+use crate::acl;
+use crate::model::{Device, PLATFORMS};
+use crate::schema::devices_devices as devices;
+
+/// Changes a device.
+#[derive(Debug, Clone)]
+pub struct UpdateDevice {
+    id: Uuid,
+    platform: Patch<String>,
+    fields: DeviceFields,
+    is_registration: bool,
+}
+
+impl UpdateDevice {
+    /// Validates the changes.
+    ///
+    /// # Errors
+    /// 400 with the invalid fields.
+    pub fn new(id: Uuid, fields: DeviceFields) -> Result<Self> {
+        let mut validator = Validator::default();
+        fields.validate_update(&mut validator);
+        validator.check()?;
+        Ok(Self {
+            id,
+            platform: Patch::Keep,
+            fields,
+            is_registration: false,
+        })
+    }
+
+    /// Creates the changes that a registration makes to a live device: it overwrites the platform, and a token that the device has already is no
+    /// change.
+    ///
+    /// # Errors
+    /// 400 with the invalid fields.
+    pub fn registered(id: Uuid, input: &NewDevice) -> Result<Self> {
+        input.name()?;
+        Ok(Self {
+            id,
+            platform: input.platform.clone(),
+            fields: input.fields(),
+            is_registration: true,
+        })
+    }
+}
+
+impl Command for UpdateDevice {
+    const ID: &'static str = "devices.device.update";
+    const CLASS: Class = Class::Edit;
+    const LABEL: &'static str = "Update device";
+    const FEATURES: &'static [Feature] = &[acl::MANAGE];
+    const FEATURES_OF_OTHERS: &'static [Feature] = &[acl::ADMIN];
+    type Entity = Device;
+    /// Whether anything but the time at which the device was last seen has changed.
+    type Output = bool;
+
+    fn target(&self) -> Target {
+        Target::Existing(self.id)
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<bool> {
+        let rows = devices::table.filter(devices::tenant_id.eq(tx.tenant()));
+        let rows = rows.filter(devices::id.eq(self.id)).select(Device::as_select());
+        let stored: Device = rows.first(tx.conn()).await?;
+        let (mut row, mut validator) = (stored.clone(), Validator::default());
+        self.fields.fill(&mut row, &mut validator);
+        validator.text("platform", &self.platform, &mut row.platform, rules::one_of(PLATFORMS));
+        let seen = row.last_seen_at;
+        row.last_seen_at = stored.last_seen_at;
+        let differs = row != stored;
+        if differs {
+            row.last_seen_at = seen;
+            if self.is_registration {
+                row.last_seen_at = Some(tx.context().now());
+            }
+            row.updated_at = tx.now();
+            row.write(tx).await?;
+        }
+        let token = match &self.fields.push_token {
+            Patch::Keep => return Ok(differs),
+            Patch::Clear => None,
+            Patch::Set(token) => Some(token.trim()),
+        };
+        if let Some(token) = token
+            && self.is_registration
+            && row.push_provider == stored.push_provider
+            && has_token(tx, self.id, token).await?
+        {
+            return Ok(differs);
+        }
+        write_token(tx, &row, token).await?;
+        tx.wrote_secret("pushToken");
+        if !differs {
+            let at = if self.is_registration {
+                Some(tx.context().now())
+            } else {
+                seen
+            };
+            note_seen(tx, self.id, at).await?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,16 @@
+//! The endpoints.
+
+mod admin;
+mod items;
+mod own;
+
+use backoffice_core::http::Routes;
+use backoffice_core::rate_limit::RateLimit;
+
+/// The limits that this module counts.
+pub(crate) const RATE_LIMITS: &[RateLimit] = &[own::REGISTER_BY_USER];
+
+pub(crate) fn routes(routes: &mut Routes) {
+    own::routes(routes);
+    admin::routes(routes);
+}

@@ -1,0 +1,162 @@
+//! Devices of users. A deactivated device remains as a tombstone, whose id a later registration takes over.
+
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::vault::SealedColumn;
+use backoffice_core::{Result, Timestamp};
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::query;
+use crate::schema::devices_devices as devices;
+
+/// The platforms of devices.
+pub const PLATFORMS: &[&str] = &["ios", "android", "web"];
+/// The sealed column with the token for push messages.
+pub(crate) const PUSH_TOKEN: SealedColumn = SealedColumn {
+    table: "devices_devices",
+    column: "push_token",
+};
+
+/// A device, without its token for push messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = devices, check_for_backend(diesel::pg::Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The owner.
+    pub user_id: Uuid,
+    /// The owner's organization at the first registration; `None` = the whole tenant.
+    pub organization_id: Option<Uuid>,
+    /// The name that the client gives to the device: 1 to 255 characters.
+    pub device_id: String,
+    /// `ios`, `android` or `web`.
+    pub platform: String,
+    /// Version of the client, at most 64 characters.
+    pub client_app_version: Option<String>,
+    /// Version of the operating system, at most 64 characters.
+    pub os_version: Option<String>,
+    /// Language tag, at most 35 characters.
+    pub locale: Option<String>,
+    /// Name of the provider of push messages, at most 32 characters.
+    pub push_provider: Option<String>,
+    /// Time of the last change of the token.
+    pub push_token_updated_at: Option<Timestamp>,
+    /// Time of the last registration or update that reported it.
+    pub last_seen_at: Option<Timestamp>,
+    /// Time of the first registration.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+impl Device {
+    /// Returns a row without values.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            tenant_id: Uuid::nil(),
+            id: Uuid::nil(),
+            user_id: Uuid::nil(),
+            organization_id: None,
+            device_id: String::new(),
+            platform: String::new(),
+            client_app_version: None,
+            os_version: None,
+            locale: None,
+            push_provider: None,
+            push_token_updated_at: None,
+            last_seen_at: None,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    /// Inserts the row, or replaces the stored one, which is live then. The token and the time of its change stay.
+    pub(crate) async fn write(&self, tx: &mut Tx<'_>) -> Result<()> {
+        Self::write_all(tx, std::slice::from_ref(self)).await
+    }
+
+    async fn write_all(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
+        insert_into(devices::table)
+            .values(rows)
+            .on_conflict((devices::tenant_id, devices::id))
+            .do_update()
+            .set((
+                devices::user_id.eq(excluded(devices::user_id)),
+                devices::organization_id.eq(excluded(devices::organization_id)),
+                devices::device_id.eq(excluded(devices::device_id)),
+                devices::created_at.eq(excluded(devices::created_at)),
+                devices::platform.eq(excluded(devices::platform)),
+                devices::client_app_version.eq(excluded(devices::client_app_version)),
+                devices::os_version.eq(excluded(devices::os_version)),
+                devices::locale.eq(excluded(devices::locale)),
+                devices::push_provider.eq(excluded(devices::push_provider)),
+                devices::last_seen_at.eq(excluded(devices::last_seen_at)),
+                devices::deleted_at.eq(None::<Timestamp>),
+                devices::updated_at.eq(excluded(devices::updated_at)),
+            ))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+}
+
+impl Entity for Device {
+    const KIND: &'static str = "devices.device";
+    const VOLATILE: &'static [&'static str] = &["lastSeenAt", "pushTokenUpdatedAt", "updatedAt"];
+    const SECRET: &'static [&'static str] = &["pushToken", "pushTokenHash"];
+    const NOT_FOUND: &'static str = "Device not found";
+    const TOMBSTONES: Option<&'static str> = Some("devices_devices");
+
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let context = locker.context();
+        query::lock(locker.connection(), context, ids).await
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let rows: Vec<Self> = devices::table
+            .filter(devices::tenant_id.eq(tx.tenant()))
+            .filter(devices::id.eq_any(ids))
+            .filter(devices::deleted_at.is_null())
+            .select(Self::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+    }
+
+    /// A restored device has no token: the token of a deactivated device is destroyed.
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let now = tx.now();
+        let rows = snapshots.iter().map(|snapshot| snapshot.row::<Self>());
+        let rows: Vec<Self> = rows
+            .map(|row| row.map(|row| Self { updated_at: now, ..row }))
+            .collect::<Result<_>>()?;
+        Self::write_all(tx, &rows).await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let own = devices::table.filter(devices::tenant_id.eq(tenant));
+        update(own.filter(devices::id.eq_any(ids)))
+            .set((
+                devices::push_token.eq(None::<Vec<u8>>),
+                devices::push_token_hash.eq(None::<Vec<u8>>),
+                devices::push_token_updated_at.eq(None::<Timestamp>),
+                devices::deleted_at.eq(now),
+                devices::updated_at.eq(now),
+            ))
+            .execute(tx.conn())
+            .await?;
+        Ok(())
+    }
+
+    fn audience(snapshot: &Snapshot) -> Option<Uuid> {
+        snapshot.row::<Self>().ok().map(|row| row.user_id)
+    }
+}

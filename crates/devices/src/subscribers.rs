@@ -1,0 +1,44 @@
+//! What the module does after commands of other modules.
+
+use backoffice_core::command::Entity;
+use backoffice_core::context::Call;
+use backoffice_core::events::{StoredEvent, Subscriber};
+use backoffice_core::{Result, collections};
+use diesel::{ExpressionMethods, QueryDsl, update};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::model::Device;
+use crate::schema::devices_devices as devices;
+
+/// Destroys the tokens of deleted users.
+pub(crate) const FORGET_TOKENS: Subscriber = Subscriber {
+    id: "devices.forget_tokens",
+    patterns: &["auth.user.deleted"],
+    handler: |connection, call, event| Box::pin(forget_tokens(connection, call, event)),
+    replay: false,
+};
+
+async fn forget_tokens(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
+    let id = event.payload.get("id").and_then(|id| id.as_str());
+    let Some(user) = id.and_then(|id| id.parse::<Uuid>().ok()) else {
+        return Ok(());
+    };
+    let tokens = devices::table
+        .filter(devices::tenant_id.eq(event.tenant_id))
+        .filter(devices::user_id.eq(user))
+        .filter(devices::push_token_hash.is_not_null());
+    let found = update(tokens)
+        .set((
+            devices::push_token.eq(None::<Vec<u8>>),
+            devices::push_token_hash.eq(None::<Vec<u8>>),
+            devices::push_token_updated_at.eq(call.now),
+        ))
+        .execute(&mut *connection)
+        .await?;
+    if found > 0 {
+        let id = call.platform().ids().at(call.now);
+        collections::touch(connection, event.tenant_id, &[Device::KIND], id, call.now).await?;
+    }
+    Ok(())
+}

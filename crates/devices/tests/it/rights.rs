@@ -1,0 +1,137 @@
+//! Who sees, changes and registers devices.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{DEVICES, Fixture, OF_USERS, one};
+
+#[actix_web::test]
+async fn dev_4_only_the_owner_changes_a_device() {
+    let fixture = Fixture::new().await;
+    let device = fixture
+        .register(&fixture.a.token, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    let (_, employee) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let (_, other_admin) = fixture.user("second@alpha.test", &["admin"]).await;
+    let before = fixture.devices(&fixture.a.token).await;
+
+    let random = format!("{DEVICES}/{}", Uuid::from_u128(7));
+    let malformed = format!("{DEVICES}/x");
+    for (method, token, path, expected) in [
+        (Method::PUT, &other_admin, one(&device), 403),
+        (Method::DELETE, &other_admin, one(&device), 403),
+        (Method::PUT, &employee, one(&device), 404),
+        (Method::PUT, &fixture.b.token, one(&device), 404),
+        (Method::DELETE, &fixture.b.token, one(&device), 404),
+        (Method::PUT, &fixture.a.token, random, 404),
+        (Method::PUT, &fixture.a.token, malformed, 400),
+    ] {
+        let response = fixture.send(method, token, &path, &json!({"locale": "pl"})).await;
+        assert_eq!(response.status, expected, "{path}: {}", response.text());
+    }
+    assert_eq!(fixture.devices(&fixture.a.token).await, before);
+}
+
+#[actix_web::test]
+async fn dev_7_lists_show_only_the_requested_devices() {
+    let fixture = Fixture::new().await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    fixture
+        .register(&token, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    fixture
+        .register(&fixture.a.token, json!({"deviceId": "d2", "platform": "web"}))
+        .await;
+    let names = async |path: &str| -> Vec<Value> {
+        let items = fixture.list(&fixture.a.token, path).await;
+        items.into_iter().map(|item| item["deviceId"].clone()).collect()
+    };
+
+    let many: Vec<String> = (0..201).map(|n| Uuid::from_u128(n).to_string()).collect();
+    for (query, expected) in [
+        (format!("ids={}", many.join(",")), 400),
+        ("ids=x".to_owned(), 400),
+        ("platform=x".to_owned(), 400),
+    ] {
+        let (status, body) = fixture.app.get(&fixture.a.token, &format!("{DEVICES}?{query}")).await;
+        assert_eq!(status, expected, "{query}: {body}");
+    }
+    assert!(names(&format!("{DEVICES}?ids=")).await.is_empty());
+    assert_eq!(names(DEVICES).await, ["d2"]);
+    assert!(names(&format!("{DEVICES}?userId={colleague}")).await.is_empty());
+    assert_eq!(names(&format!("{OF_USERS}?userId={colleague}")).await, ["d1"]);
+    assert_eq!(
+        names(&format!("{OF_USERS}?sortField=createdAt&sortDir=asc")).await,
+        ["d1", "d2"]
+    );
+    assert_eq!(names(&format!("{OF_USERS}?platform=web")).await, ["d2"]);
+    assert_eq!(fixture.app.get(&token, OF_USERS).await.0, 403);
+    let of_beta = fixture
+        .list(&fixture.b.token, &format!("{OF_USERS}?userId={colleague}"))
+        .await;
+    assert!(of_beta.is_empty());
+    let recorded = "select 1 from audit_access_logs where resource_kind = 'devices.device'";
+    assert!(!fixture.app.rows(recorded).await.is_empty());
+}
+
+#[actix_web::test]
+async fn dev_8_administrators_register_devices_of_users_of_their_organizations() {
+    let fixture = Fixture::new().await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body = |user: Uuid| json!({"userId": user, "deviceId": "d1", "platform": "ios"});
+    let (_, branch) = fixture
+        .app
+        .post(
+            &fixture.a.token,
+            "/directory/organizations",
+            json!({"name": "Branch", "parentId": fixture.a.organization}),
+        )
+        .await;
+    let branch: Uuid = branch["id"].as_str().expect("an id").parse().expect("a UUID");
+    fixture.role("local", &["devices.*"], Some(&[branch])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["local"]).await;
+
+    let (status, created) = fixture.app.post(&fixture.a.token, OF_USERS, body(colleague)).await;
+    assert_eq!((status, &created["revived"]), (201, &json!(false)), "{created}");
+    assert_eq!(fixture.devices(&token).await[0]["id"], created["id"]);
+    let unknown = fixture
+        .app
+        .post(&fixture.a.token, OF_USERS, body(fixture.b.admin))
+        .await;
+    assert_eq!(unknown, (400, json!({"error": "Target user not found"})));
+    let (status, body_of_403) = fixture.app.post(&local, OF_USERS, body(colleague)).await;
+    assert_eq!(status, 403, "{body_of_403}");
+    let (status, _) = fixture.app.post(&token, OF_USERS, body(colleague)).await;
+    assert_eq!(status, 403);
+    let (status, _) = fixture
+        .app
+        .post(&fixture.a.token, OF_USERS, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    assert_eq!(status, 400);
+    let other = json!({"userId": fixture.a.admin, "deviceId": "d1", "platform": "ios"});
+    assert_eq!(fixture.app.post(&token, DEVICES, other).await.0, 403);
+}
+
+#[actix_web::test]
+async fn dev_8_an_api_key_has_no_devices() {
+    let fixture = Fixture::new().await;
+    fixture
+        .register(&fixture.a.token, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    let key = json!({"name": "K", "roles": ["admin"]});
+    let (status, key) = fixture.app.post(&fixture.a.token, "/api_keys/keys", key).await;
+    assert_eq!(status, 201, "{key}");
+    let secret = key["secret"].as_str().expect("a key");
+    let send = async |method: Method| {
+        let request = fixture.app.request(method, DEVICES).header("X-Api-Key", secret);
+        request.json(&json!({"deviceId": "d2", "platform": "ios"})).send().await
+    };
+
+    assert_eq!(send(Method::GET).await.json()["items"], json!([]));
+    let rejected = send(Method::POST).await;
+    assert_eq!(
+        (rejected.status, rejected.json()["code"].clone()),
+        (403, json!("user_required"))
+    );
+}

@@ -1,0 +1,138 @@
+//! Tokens for push messages: sealed, of one device, in no response or log.
+
+use actix_web::http::Method;
+use backoffice_test_support::Duration;
+use serde_json::{Value, json};
+
+use crate::fixture::{DEVICES, Fixture, one};
+
+const TOKEN: &str = "a-token-for-push-messages";
+
+#[actix_web::test]
+async fn dev_5_a_token_belongs_to_the_device_that_registered_it_last() {
+    let fixture = Fixture::new().await;
+    let (_, second) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body = json!({"deviceId": "phone", "platform": "ios", "pushToken": TOKEN, "pushProvider": "log"});
+    fixture.register(&fixture.a.token, body.clone()).await;
+    assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushEnabled"], true);
+
+    fixture.register(&second, body).await;
+
+    assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushEnabled"], false);
+    assert_eq!(fixture.devices(&second).await[0]["pushEnabled"], true);
+}
+
+#[actix_web::test]
+async fn dev_6_a_change_of_the_token_can_not_be_undone_and_others_can() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN, "locale": "en"});
+    let device = fixture.register(token, body).await;
+    let before = fixture.devices(token).await;
+    fixture.app.advance(Duration::MINUTE);
+
+    let cleared = fixture
+        .send(Method::PUT, token, &one(&device), &json!({"pushToken": null}))
+        .await;
+    assert_eq!(cleared.json(), json!({"ok": true, "id": device["id"]}));
+    assert_eq!(cleared.operation(), None);
+    let after = fixture.devices(token).await;
+    assert_eq!(after[0]["pushEnabled"], false);
+    assert_ne!(after[0]["pushTokenUpdatedAt"], before[0]["pushTokenUpdatedAt"]);
+
+    let changed = fixture
+        .send(Method::PUT, token, &one(&device), &json!({"locale": "pl"}))
+        .await;
+    assert_eq!(fixture.devices(token).await[0]["locale"], "pl");
+    assert_eq!(fixture.undo(token, &changed).await.0, 200);
+    let restored = fixture.devices(token).await;
+    assert_eq!(
+        (&restored[0]["locale"], &restored[0]["pushEnabled"]),
+        (&json!("en"), &json!(false))
+    );
+}
+
+#[actix_web::test]
+async fn an_update_keeps_absent_fields_and_notes_the_time() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let body = json!({"deviceId": "d1", "platform": "ios", "osVersion": "17", "pushToken": TOKEN});
+    let device = fixture.register(token, body).await;
+    let entries = fixture.entries().await;
+
+    let seen = json!({"lastSeenAt": "2026-11-19T10:00:00+02:00"});
+    let response = fixture.send(Method::PUT, token, &one(&device), &seen).await;
+
+    assert_eq!(response.status, 200);
+    assert_eq!(fixture.entries().await, entries, "the time has no entry");
+    let item = &fixture.devices(token).await[0];
+    assert_eq!(item["lastSeenAt"], "2026-11-19T08:00:00.000Z");
+    assert_eq!((&item["osVersion"], &item["pushEnabled"]), (&json!("17"), &json!(true)));
+}
+
+#[actix_web::test]
+async fn a_token_is_in_no_response_event_or_log() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN});
+    let response = fixture.send(Method::POST, token, DEVICES, &body).await;
+    let device = response.json();
+    let change = json!({"pushToken": TOKEN, "locale": "de"});
+    let changed = fixture.send(Method::PUT, token, &one(&device), &change).await;
+
+    let mut texts = vec![response.text(), changed.text()];
+    texts.extend(fixture.devices(token).await.iter().map(Value::to_string));
+    for table in ["audit_action_logs", "core_outbox_events", "devices_devices"] {
+        let rows = fixture.app.rows(&format!("select t::text as row from {table} t")).await;
+        assert!(!rows.is_empty(), "{table}");
+        texts.extend(rows.iter().map(Value::to_string));
+    }
+    let hexadecimal: String = TOKEN.bytes().map(|byte| format!("{byte:02x}")).collect();
+    assert!(
+        texts
+            .iter()
+            .all(|text| !text.contains(TOKEN) && !text.contains(&hexadecimal))
+    );
+}
+
+#[actix_web::test]
+async fn an_undone_registration_comes_back_without_its_token() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN});
+    let registered = fixture.send(Method::POST, token, DEVICES, &body).await;
+
+    let (status, undone) = fixture.undo(token, &registered).await;
+    assert_eq!(status, 200, "{undone}");
+    assert!(fixture.devices(token).await.is_empty());
+    let redo = json!({"logId": undone["logId"]});
+    let (status, redone) = fixture
+        .app
+        .post(token, "/audit_logs/audit-logs/actions/redo", redo)
+        .await;
+
+    assert_eq!(status, 200, "{redone}");
+    let item = &fixture.devices(token).await[0];
+    assert_eq!(
+        (&item["id"], &item["pushEnabled"]),
+        (&registered.json()["id"], &json!(false))
+    );
+}
+
+#[actix_web::test]
+async fn the_tokens_of_a_deleted_user_are_destroyed() {
+    let fixture = Fixture::new().await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN});
+    fixture.register(&token, body).await;
+
+    let path = format!("/auth/users?id={colleague}");
+    let deleted = fixture
+        .send(Method::DELETE, &fixture.a.token, &path, &Value::Null)
+        .await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    fixture.app.deliver_events().await;
+
+    let stored = "select push_token is null and push_token_hash is null as empty from devices_devices";
+    assert_eq!(fixture.app.rows(stored).await, [json!({"empty": true})]);
+}

@@ -1,0 +1,74 @@
+//! The entries of `devices`. Every device has the id of its organization.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::table::{at, entry};
+use super::{Entry, Kind, Target};
+use crate::call::{Call, Place};
+
+const DEVICES: &str = "/devices";
+const OF_USERS: &str = "/devices/admin/devices";
+
+const fn inside(place: Place) -> Target {
+    at(place, Kind::Organization)
+}
+
+/// The id in the path. It is exempt from the check of malformed ids, because a path with an empty id is a different path.
+const ONE: Target = Target {
+    strict: false,
+    ..inside(Place::Path)
+};
+
+/// The user whose devices are listed.
+const OF_USER: Target = at(Place::Query("userId"), Kind::User);
+
+pub(crate) fn table() -> Vec<Entry> {
+    vec![
+        entry(
+            Method::GET,
+            DEVICES,
+            [inside(Place::QueryList("ids")), OF_USER],
+            |_, _| Call::get(DEVICES).with_query("platform", "ios"),
+        ),
+        entry(
+            Method::POST,
+            DEVICES,
+            [at(Place::Body("userId"), Kind::User)],
+            |_, _| {
+                Call::post(
+                    DEVICES,
+                    json!({"deviceId": "d1", "platform": "web", "clientAppVersion": "2.0", "osVersion": "18", "locale": "pl",
+                    "pushToken": "t1", "pushProvider": "log"}),
+                )
+            },
+        ),
+        entry(Method::PUT, "/devices/{id}", [ONE], |tenant_fixture, _| {
+            Call::put(
+                &format!("{DEVICES}/{}", tenant_fixture.parent),
+                json!({"clientAppVersion": "2.0", "osVersion": null, "locale": "de", "pushToken": "t2", "pushProvider": "log",
+                    "lastSeenAt": "2026-11-20T07:30:00Z"}),
+            )
+        }),
+        entry(Method::DELETE, "/devices/{id}", [ONE], |tenant_fixture, _| {
+            Call::new(Method::DELETE, &format!("{DEVICES}/{}", tenant_fixture.parent))
+        }),
+        entry(
+            Method::GET,
+            OF_USERS,
+            [inside(Place::QueryList("ids")), OF_USER],
+            |tenant_fixture, _| Call::get(OF_USERS).with_query("userId", &tenant_fixture.tenant_admin.id.to_string()),
+        ),
+        entry(
+            Method::POST,
+            OF_USERS,
+            [at(Place::Body("userId"), Kind::User)],
+            |tenant_fixture, _| {
+                Call::post(
+                    OF_USERS,
+                    json!({"userId": tenant_fixture.colleague.id, "deviceId": "d2", "platform": "android"}),
+                )
+            },
+        ),
+    ]
+}
