@@ -3,8 +3,11 @@
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
+use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::upsert::excluded;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
+use diesel::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, sql_query, update,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -129,13 +132,15 @@ impl Entity for Device {
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
 
-    /// A restored device has no token: the token of a deactivated device is destroyed.
+    /// A restored device has no token, because the token of a deactivated device is destroyed. A live device whose former provider is restored loses its
+    /// token if another device has registered it with that provider.
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let now = tx.now();
         let rows = snapshots.iter().map(|snapshot| snapshot.row::<Self>());
         let rows: Vec<Self> = rows
             .map(|row| row.map(|row| Self { updated_at: now, ..row }))
             .collect::<Result<_>>()?;
+        yield_tokens(tx, &rows).await?;
         Self::write_all(tx, &rows).await?;
         Ok(Vec::new())
     }
@@ -160,3 +165,24 @@ impl Entity for Device {
         snapshot.row::<Self>().ok().map(|row| row.user_id)
     }
 }
+
+/// Removes the tokens of the stored rows that other live devices have with the providers of these rows.
+async fn yield_tokens(tx: &mut Tx<'_>, rows: &[Device]) -> Result<()> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let providers: Vec<Option<String>> = rows.iter().map(|row| row.push_provider.clone()).collect();
+    let (tenant, now) = (tx.tenant(), tx.now());
+    sql_query(YIELD_TOKENS)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<Nullable<Text>>, _>(providers)
+        .bind::<Timestamptz, _>(now)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+const YIELD_TOKENS: &str = "update devices_devices d set push_token = null, push_token_hash = null, push_token_updated_at = $4 \
+    from unnest($2, $3) as restored (id, provider) \
+    where d.tenant_id = $1 and d.id = restored.id and d.push_token_hash is not null \
+    and exists (select from devices_devices o where o.tenant_id = $1 and o.id <> d.id and o.deleted_at is null \
+        and o.push_token_hash = d.push_token_hash and o.push_provider is not distinct from restored.provider)";

@@ -170,7 +170,8 @@ impl Input for NewDevice {
     }
 }
 
-/// Accepts a language tag: letters, then groups of letters and digits, at most 35 characters.
+/// Accepts a language tag such as `pt-BR`: a language of 2 to 8 letters, which may be followed by groups of 1 to 8 letters or digits. The parts are
+/// separated by `-` or `_`. The tag has at most 35 characters.
 pub(crate) fn language_tag(text: &str) -> Result<String, Violation> {
     let mut groups = text.split(['-', '_']);
     let language = groups.next().unwrap_or_default();
@@ -214,6 +215,39 @@ pub(super) async fn has_token(tx: &mut Tx<'_>, id: Uuid, token: &str) -> Result<
     Ok(select(exists(same)).get_result(tx.conn()).await?)
 }
 
+/// Takes the token that the row has already from other devices, before the row is written with another provider.
+pub(super) async fn take_stored_token(tx: &mut Tx<'_>, row: &Device) -> Result<()> {
+    let own = devices::table
+        .filter(devices::tenant_id.eq(tx.tenant()))
+        .filter(devices::id.eq(row.id))
+        .select(devices::push_token_hash);
+    let hash: Option<Vec<u8>> = own.first(tx.conn()).await?;
+    match hash {
+        Some(hash) => take_token(tx, row, &hash).await,
+        None => Ok(()),
+    }
+}
+
+/// Removes a token of the row's provider from all other live devices of the tenant.
+async fn take_token(tx: &mut Tx<'_>, row: &Device, hash: &[u8]) -> Result<()> {
+    let none = None::<Vec<u8>>;
+    let others = devices::table
+        .filter(devices::tenant_id.eq(tx.tenant()))
+        .filter(devices::push_provider.is_not_distinct_from(&row.push_provider))
+        .filter(devices::push_token_hash.eq(hash))
+        .filter(devices::deleted_at.is_null())
+        .filter(devices::id.ne(row.id));
+    update(others)
+        .set((
+            devices::push_token.eq(&none),
+            devices::push_token_hash.eq(&none),
+            devices::push_token_updated_at.eq(tx.now()),
+        ))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
 /// Writes the token of a device, or removes it. A token belongs to one device: another live device of the tenant loses it.
 pub(super) async fn write_token(tx: &mut Tx<'_>, row: &Device, token: Option<&str>) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
@@ -226,22 +260,8 @@ pub(super) async fn write_token(tx: &mut Tx<'_>, row: &Device, token: Option<&st
             (Some(sealed), Some(hash.to_vec()))
         }
     };
-    let none = None::<Vec<u8>>;
     if let Some(hash) = &hash {
-        let others = devices::table
-            .filter(devices::tenant_id.eq(tenant))
-            .filter(devices::push_provider.is_not_distinct_from(&row.push_provider))
-            .filter(devices::push_token_hash.eq(hash))
-            .filter(devices::deleted_at.is_null())
-            .filter(devices::id.ne(row.id));
-        update(others)
-            .set((
-                devices::push_token.eq(&none),
-                devices::push_token_hash.eq(&none),
-                devices::push_token_updated_at.eq(now),
-            ))
-            .execute(tx.conn())
-            .await?;
+        take_token(tx, row, hash).await?;
     }
     let own = devices::table.filter(devices::tenant_id.eq(tenant));
     update(own.filter(devices::id.eq(row.id)))

@@ -5,7 +5,7 @@ use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::fields::{has_token, note_seen, write_token};
+use super::fields::{has_token, note_seen, take_stored_token, write_token};
 use super::{DeviceFields, NewDevice};
 use crate::acl;
 use crate::model::{Device, PLATFORMS};
@@ -83,6 +83,9 @@ impl Command for UpdateDevice {
                 row.last_seen_at = Some(tx.context().now());
             }
             row.updated_at = tx.now();
+            if row.push_provider != stored.push_provider {
+                take_stored_token(tx, &row).await?;
+            }
             row.write(tx).await?;
         }
         let token = match &self.fields.push_token {

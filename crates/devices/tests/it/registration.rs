@@ -81,6 +81,9 @@ async fn dev_2_a_deactivated_device_is_revived_without_its_token() {
     let deactivated = fixture.send(Method::DELETE, token, &one(&device), &Value::Null).await;
     assert_eq!((deactivated.status, deactivated.json()), (200, json!({"ok": true})));
     assert_eq!(deactivated.operation(), None, "it can't be undone");
+    let events =
+        "select 1 from core_outbox_events where name = 'devices.device.deactivated' and audience_id is not null";
+    assert_eq!(fixture.app.rows(events).await.len(), 1);
     assert!(fixture.devices(token).await.is_empty());
     let again = fixture.send(Method::DELETE, token, &one(&device), &Value::Null).await;
     assert_eq!(

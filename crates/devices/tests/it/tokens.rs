@@ -23,6 +23,32 @@ async fn dev_5_a_token_belongs_to_the_device_that_registered_it_last() {
 }
 
 #[actix_web::test]
+async fn a_change_of_the_provider_takes_the_token_and_its_undo_leaves_it_to_others() {
+    let fixture = Fixture::new().await;
+    let (_, second) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body =
+        |provider: &str| json!({"deviceId": "phone", "platform": "ios", "pushToken": TOKEN, "pushProvider": provider});
+    let enabled = async || {
+        let own = fixture.devices(&fixture.a.token).await[0]["pushEnabled"].clone();
+        (own, fixture.devices(&second).await[0]["pushEnabled"].clone())
+    };
+    let first = fixture.register(&fixture.a.token, body("one")).await;
+    fixture.register(&second, body("two")).await;
+    assert_eq!(enabled().await, (json!(true), json!(true)));
+
+    let change = json!({"pushProvider": "two"});
+    let changed = fixture.send(Method::PUT, &fixture.a.token, &one(&first), &change).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(enabled().await, (json!(true), json!(false)));
+
+    fixture.register(&second, body("one")).await;
+    assert_eq!(enabled().await, (json!(true), json!(true)));
+    assert_eq!(fixture.undo(&fixture.a.token, &changed).await.0, 200);
+    assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushProvider"], "one");
+    assert_eq!(enabled().await, (json!(false), json!(true)));
+}
+
+#[actix_web::test]
 async fn dev_6_a_change_of_the_token_can_not_be_undone_and_others_can() {
     let fixture = Fixture::new().await;
     let token = &fixture.a.token;

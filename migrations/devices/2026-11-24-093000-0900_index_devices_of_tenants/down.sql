@@ -1,0 +1,1 @@
+drop index devices_devices_tenant_id_last_seen_at_idx;
