@@ -47,3 +47,18 @@ async fn an_organization_without_a_tenant_can_not_be_created() {
     assert_eq!(status, 400, "{outcome}");
     assert_eq!(fixture.app.snapshot().await, before);
 }
+
+#[actix_web::test]
+async fn a_device_of_another_tenants_user_can_not_be_registered() {
+    let fixture = Fixture::new().await;
+    let tenant = fixture.a.tenant.to_string();
+    let before = fixture.app.snapshot().await;
+    let request = fixture.app.request(Method::POST, "/devices");
+    let request = request.bearer(&fixture.root.token).header("X-Tenant-Id", &tenant);
+    let request = request.json(&serde_json::json!({"deviceId": "d1", "platform": "web"}));
+
+    let response = request.send().await;
+
+    assert_eq!(response.status, 400, "{}", response.text());
+    assert_eq!(fixture.app.snapshot().await, before);
+}

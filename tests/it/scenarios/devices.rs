@@ -33,6 +33,16 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
                 json!({"deviceId": format!("d-{}", tenant.child), "platform": "android", "locale": null}),
             )
         }),
+        scenario(
+            "devices.device.update",
+            "by a registration of an administrator",
+            |tenant| {
+                Call::post(
+                    "/devices/admin/devices",
+                    json!({"deviceId": format!("d-{}", tenant.other), "platform": "web", "userId": tenant.tenant_admin.id}),
+                )
+            },
+        ),
     ];
     for scenario in &mut all {
         scenario.by_anybody = false;

@@ -118,6 +118,10 @@ async fn register_device(
         let text = "Devices of other users are registered by administrators";
         return Err(Rejection::forbidden(text).into());
     }
+    if ctx.identity().tenant != ctx.tenant()? {
+        let text = "Devices are registered in the tenant of their user";
+        return Err(Rejection::bad_request(text).into());
+    }
     let organization = ctx.identity().organization;
     register(&ctx, &request, (user, organization), &body.0).await
 }
