@@ -219,22 +219,31 @@ pub fn in_order(modules: &[&'static Module]) -> Result<Vec<&'static Module>, Con
                 .all(|required| ordered.iter().any(|done| done.name == *required))
         });
         let Some(index) = ready else {
-            let module = waiting[0];
-            let missing = module
-                .requires
-                .iter()
-                .find(|required| !modules.iter().any(|other| other.name == **required));
-            return Err(ConfigError::new(
-                "modules",
-                match missing {
-                    Some(missing) => format!("module `{}` requires `{missing}`, which is not enabled", module.name),
-                    None => format!("module `{}` is part of a circle of requirements", module.name),
-                },
-            ));
+            return Err(ConfigError::new("modules", unmet(modules, &waiting)));
         };
         ordered.push(waiting.remove(index));
     }
     Ok(ordered)
+}
+
+/// Describes why none of the waiting modules can come next.
+fn unmet(modules: &[&'static Module], waiting: &[&'static Module]) -> String {
+    let missing = |module: &Module| -> Vec<String> {
+        let required = module.requires.iter();
+        let missing = required.filter(|required| !modules.iter().any(|other| other.name == **required));
+        missing.map(|name| format!("`{name}`")).collect()
+    };
+    let lacking = waiting.iter().map(|module| (module.name, missing(module)));
+    match lacking.into_iter().find(|(_, missing)| !missing.is_empty()) {
+        Some((name, missing)) => {
+            let verb = if missing.len() == 1 { "is" } else { "are" };
+            format!(
+                "module `{name}` requires {}, which {verb} not enabled",
+                missing.join(" and ")
+            )
+        }
+        None => format!("module `{}` is part of a circle of requirements", waiting[0].name),
+    }
 }
 
 #[cfg(test)]

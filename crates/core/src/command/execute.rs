@@ -231,7 +231,9 @@ impl<C: Command> Execution<'_, C> {
         let affects = self.command.affects_behind_lock(tx).await?;
         let before = self.lock_and_load(tx, id, locked, &affects).await?;
         *place = EntryLocation::of(tx.context(), self.entity, before.as_ref());
-        let affected_before = affected::snapshots(tx, keys(&affects)).await?;
+        let created = self.command.also_creates();
+        let mut affected_before = affected::snapshots(tx, keys(&affects)).await?;
+        affected_before.extend(keys(&created).map(|key| (key, None)));
         tx.forget_fresh();
         affected::advance(tx, &affected_before);
         let interception = InterceptorContext {
@@ -260,7 +262,7 @@ impl<C: Command> Execution<'_, C> {
         };
         self.entity.guard(tx, &step).await?;
         self.entity.after_transition(tx, &step).await?;
-        let affected_after = affected::snapshots(tx, keys(&affects)).await?;
+        let affected_after = affected::snapshots(tx, keys(&affects).chain(keys(&created))).await?;
         affected::validate(tx, &affected_before, &affected_after, false).await?;
         let mut changes = changes::between(self.entity.tracking(), before.as_ref(), after.as_ref());
         for field in tx.secrets_written() {

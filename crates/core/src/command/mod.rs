@@ -126,6 +126,12 @@ pub trait Command: Send + Sync + 'static {
         async { Ok(self.affects()) }
     }
 
+    /// Returns further resources of the same tenant that the command creates, with their future ids (the first user of a workspace). They are
+    /// snapshotted, validated, announced and logged like affected resources; an undo removes them, a redo restores them.
+    fn also_creates(&self) -> Vec<EntityRef> {
+        Vec::new()
+    }
+
     /// Applies the change. The bus does the rest: locks, snapshots, guards, log, events.
     fn apply(&self, tx: &mut Tx<'_>) -> impl Future<Output = Result<Self::Output>> + Send;
 }

@@ -147,6 +147,22 @@ pub struct Query<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct Form<T>(pub T);
 
+/// An argument whose rejection the handler gets, to respond in its own way.
+#[derive(Debug)]
+pub struct Attempt<A>(pub Result<A>);
+
+impl<A: Extract> Extract for Attempt<A> {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        Ok(Self(A::extract(incoming)))
+    }
+}
+
+impl<A: Describe> Describe for Attempt<A> {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        A::describe(operation, schemas)
+    }
+}
+
 /// Parameters of the path (`/docs/{file}`), by name.
 #[derive(Debug, Clone)]
 pub struct Path<T>(pub T);
@@ -243,12 +259,14 @@ impl<T: IntoParams> Describe for Path<T> {
 
 impl<T: Input> Extract for Json<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let rules = |body: &T, validator: &mut Validator| {
-            body.require(validator);
-            body.validate(validator);
-        };
-        complete(read_json(incoming, rules), incoming).map(Self)
+        complete(read_json(incoming, rules_of_new), incoming).map(Self)
     }
+}
+
+/// Validates a body of a creation.
+fn rules_of_new<T: Input>(body: &T, validator: &mut Validator) {
+    body.require(validator);
+    body.validate(validator);
 }
 
 impl<T: ToSchema> Describe for Json<T> {
@@ -257,15 +275,21 @@ impl<T: ToSchema> Describe for Json<T> {
     }
 }
 
-impl<T: DeserializeOwned> Extract for Form<T> {
+impl<T: Input> Extract for Form<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let read = if is_json(incoming.request) {
-            read_json(incoming, |_, _| {})
+            read_json(incoming, rules_of_new)
         } else {
             if incoming.body.windows(3).any(|three| three == b"%00") || incoming.body.contains(&0) {
                 return Err(incoming.reject(vec![nul_detail()]));
             }
-            faults::from_form(incoming.body, |_, _| {})
+            faults::from_form(incoming.body, |form, violations| {
+                let mut validator = Validator::default();
+                rules_of_new(form, &mut validator);
+                for detail in validator.into_details() {
+                    violations.add(detail);
+                }
+            })
         };
         complete(read, incoming).map(Self)
     }

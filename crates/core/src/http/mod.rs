@@ -34,7 +34,7 @@ pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, c
 pub use dispatch::not_found;
 pub use download::{Conditions, Contents, Download, FileResponse, Open, Pieces};
 pub(crate) use extract::query_with_rules;
-pub use extract::{Caller, Describe, Extract, Form, Incoming, Path, Query, given, given_object};
+pub use extract::{Attempt, Caller, Describe, Extract, Form, Incoming, Path, Query, given, given_object};
 pub use headers::COMMON as COMMON_HEADERS;
 pub use live_caller::LiveCaller;
 pub use multipart::{MAX_FIELD_BYTES, MAX_FIELDS_BYTES, MAX_PARTS, Multipart, Part};
@@ -42,7 +42,7 @@ pub use openapi::Schemas;
 pub(crate) use openapi::{check as check_document, document};
 pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};
-pub use response::{Cookies, Created, Json, Raw, Redirect, Response, Streamed};
+pub use response::{Cookies, Created, Json, OrPage, Raw, Redirect, Response, Streamed};
 pub(crate) use routes::DeclaringModule;
 pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, Routes, requires};
 pub(crate) use services::HttpServices;

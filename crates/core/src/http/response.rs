@@ -93,6 +93,16 @@ pub struct Cookies<A> {
     pub cookies: Vec<Cookie<'static>>,
 }
 
+/// A response for programs, or the same result as a page for browsers without a script. An endpoint with it is declared with
+/// [`Declaration::or_page`](super::Declaration::or_page).
+#[derive(Debug, Clone)]
+pub enum OrPage<A> {
+    /// The response for programs.
+    Data(A),
+    /// The page, with its status.
+    Page(Raw),
+}
+
 pub(crate) fn json_response<T: Serialize>(status: StatusCode, body: &T) -> HttpResponse {
     match serde_json::to_vec(body) {
         Ok(bytes) => HttpResponse::build(status)
@@ -207,6 +217,33 @@ impl Response for Raw {
 
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         operation.response("200", ResponseBuilder::new().description("Success").build())
+    }
+}
+
+impl<A: Response> Response for OrPage<A> {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Data(data) => data.status(),
+            Self::Page(page) => page.status,
+        }
+    }
+
+    fn to_value(&self) -> Result<Value> {
+        match self {
+            Self::Data(data) => data.to_value(),
+            Self::Page(page) => page.to_value(),
+        }
+    }
+
+    fn into_response(self) -> HttpResponse {
+        match self {
+            Self::Data(data) => data.into_response(),
+            Self::Page(page) => page.into_response(),
+        }
+    }
+
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        A::describe(operation, schemas)
     }
 }
 

@@ -84,6 +84,8 @@ pub struct EndpointInfo {
     pub collections: &'static [&'static str],
     /// Content types of a success whose body is not typed JSON.
     pub media: &'static [&'static str],
+    /// Whether the success, and a 400, is a page if the client accepts HTML.
+    pub or_page: bool,
     /// Statuses of successes besides that of the response type.
     pub responses: &'static [u16],
     /// Request headers besides those that follow from the access rule and the method.
@@ -254,6 +256,7 @@ impl Routes {
             reads: None,
             collections: &[],
             media: &[],
+            or_page: false,
             responses: &[],
             request_headers: &[],
             response_headers: &[],
@@ -400,6 +403,11 @@ impl Declaration<'_> {
     /// Declares the content types of the body if its type does not (`Raw`, `Streamed`), for the API document.
     pub fn produces(self, media: &'static [&'static str]) -> Self {
         self.change(|info| info.media = media)
+    }
+
+    /// Declares that the response, and a 400, is a page if the client accepts HTML ([`OrPage`](super::OrPage)).
+    pub fn or_page(self) -> Self {
+        self.change(|info| info.or_page = true)
     }
 
     /// Leaves the body to the handler, which reads it while it arrives ([`Multipart`](super::Multipart)). All checks before the handler take

@@ -32,6 +32,7 @@ const RESPONSE: &[(&str, &str, bool)] = &[
         "Which bytes of the file these are, and its length.",
         false,
     ),
+    ("Content-Language", "Language of the page.", false),
     ("Content-Security-Policy", "What the page may load.", false),
     ("ETag", "Identifies the state that the response shows.", false),
     (

@@ -229,8 +229,20 @@ fn complete(response: &mut Value, info: &EndpointInfo) {
         let content: Map<String, Value> = info.media.iter().map(|media| media_type(media)).collect();
         response["content"] = Value::Object(content);
     }
+    if info.or_page {
+        add_page(response);
+    }
     if let Value::Object(members) = response {
         members.retain(|_, value| !value.is_null());
+    }
+}
+
+/// Adds the page to a response, with its headers.
+pub(super) fn add_page(response: &mut Value) {
+    let (media, page) = media_type("text/html; charset=utf-8");
+    response["content"][media.as_str()] = page;
+    for (name, header) in headers::references(&["Content-Language", "Content-Security-Policy", "Vary"]) {
+        response["headers"][name.as_str()] = header;
     }
 }
 

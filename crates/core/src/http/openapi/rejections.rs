@@ -6,8 +6,8 @@ use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::super::routes::{Access, EndpointInfo};
-use super::headers;
 use super::schemas::Schemas;
+use super::{add_page, headers};
 use crate::error::ErrorShape;
 
 /// The shapes with the names of their schemas.
@@ -52,6 +52,16 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
 
 /// Returns the response of an endpoint for this status.
 pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) -> Value {
+    let is_page = info.or_page && status == 400;
+    let mut response = data(status, info, is_page, schemas);
+    if is_page {
+        add_page(&mut response);
+    }
+    response
+}
+
+/// Returns the response for programs: `inline`, or else a reference if other endpoints have the same.
+fn data(status: u16, info: &EndpointInfo, inline: bool, schemas: &mut Schemas) -> Value {
     let fields: Vec<_> = info
         .error_fields
         .iter()
@@ -63,7 +73,7 @@ pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) 
         (ErrorShape::OkFalse, 403) => vec![ErrorShape::OkFalse, ErrorShape::Error],
         (shape, _) => vec![shape],
     };
-    if let ([shape], true) = (&shapes[..], fields.is_empty() && STATUSES.contains(&status)) {
+    if let ([shape], true) = (&shapes[..], !inline && fields.is_empty() && STATUSES.contains(&status)) {
         return json!({"$ref": format!("#/components/responses/{}", name(*shape, status))});
     }
     let bodies: Vec<Value> = shapes.iter().map(|shape| reference(*shape, status)).collect();
