@@ -5,13 +5,13 @@ pub(crate) const MAX_LENGTH: usize = 254;
 
 /// Returns the form in which addresses are compared.
 #[must_use]
-pub(crate) fn normalized(address: &str) -> String {
+pub fn normalized(address: &str) -> String {
     address.trim().to_ascii_lowercase()
 }
 
 /// Returns whether the trimmed text has the form of HTML's `input type=email`, in 3 to 254 ASCII characters.
 #[must_use]
-pub(crate) fn is_valid(address: &str) -> bool {
+pub fn is_valid(address: &str) -> bool {
     let address = address.trim();
     if !address.is_ascii() || !(3..=MAX_LENGTH).contains(&address.len()) {
         return false;

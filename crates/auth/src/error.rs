@@ -219,7 +219,7 @@ fn too_many() -> Rejection {
     }
 }
 
-fn policy_text(code: &str) -> &'static str {
+pub(crate) fn policy_text(code: &str) -> &'static str {
     match code {
         "too_short" => "is too short",
         "too_long" => "is too long",

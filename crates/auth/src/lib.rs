@@ -32,7 +32,11 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use accounts::Accounts;
 pub use config::AuthConfig;
+pub use email::{is_valid as is_valid_address, normalized as normalized_address};
 pub use error::Error;
+pub use http::fields::AccountEmail;
+pub use mails::letters::{Letter, is_configured as is_mail_configured, is_foreign_origin};
+pub use pages::{PageContent, Site};
 pub use roles::grants::{Acl, AclInput};
 pub use roles::holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
 pub use roles::seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
@@ -45,6 +49,8 @@ pub use users::administration::{
     AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
     sync_roles,
 };
+pub use users::commands::{FirstConsent, FirstUser};
+pub use users::sign_up::has_account;
 pub use users::tenant_users::{TenantUser, find_tenant_users};
 
 /// The entities of all subjects.

@@ -2,13 +2,24 @@
 
 use backoffice_core::input::schema::{LINE_CHARACTER, SPACE, VISIBLE_CHARACTER, pattern};
 use backoffice_core::text_schemas;
-use utoipa::openapi::ObjectBuilder;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::email;
 
+/// The schema of an e-mail address in the form of HTML's `input type=email`.
+#[derive(Debug)]
+pub enum AccountEmail {}
+
+impl PartialSchema for AccountEmail {
+    fn schema() -> RefOr<Schema> {
+        account_email().build().into()
+    }
+}
+
+impl ToSchema for AccountEmail {}
+
 text_schemas! {
-    /// An e-mail address in the form of HTML's `input type=email`.
-    AccountEmail: account_email();
     /// The name of a user or of a sidebar variant: at most 120 characters; a blank one counts as none.
     NameOrBlank: pattern("At most 120 characters; a blank text is treated as null.", format!("^{SPACE}({})?{SPACE}$", name(120)));
     /// The name of a sidebar variant.

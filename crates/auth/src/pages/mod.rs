@@ -4,6 +4,7 @@ mod assets;
 mod home;
 mod locale;
 mod login;
+mod other;
 mod reset;
 mod texts;
 
@@ -12,13 +13,15 @@ use std::sync::Arc;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, VARY};
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use backoffice_core::Runtime;
 use backoffice_core::http::Pages;
+use backoffice_core::{Platform, Runtime};
 
 use crate::accounts::Accounts;
 use assets::Assets;
 use locale::Locales;
 use texts::Texts;
+
+pub use other::PageContent;
 
 /// Path of links for setting a password.
 const RESET_PATH: &str = "/reset";
@@ -27,20 +30,9 @@ const LONGEST_QUERY: usize = 1500;
 
 pub(crate) fn pages(pages: &mut Pages<'_>) {
     let platform = pages.platform();
-    let Some(accounts) = platform.provided().get::<Accounts>() else {
+    let Some(site) = Site::of(platform).map(Arc::new) else {
         return;
     };
-    let site = Arc::new(Site {
-        login_path: platform.app().login_path.clone(),
-        locales: Locales::read(platform.config()),
-        assets: Assets::new(),
-        documentation: platform
-            .modules()
-            .iter()
-            .any(|module| module.name == "api-docs")
-            .then_some("/api/docs"),
-        password_length: (accounts.config.password.min_length, accounts.config.password.max_length),
-    });
     assets::declare(pages);
     // With a sign-in elsewhere there is no page to declare.
     if let Some(path) = own_path(&site.login_path) {
@@ -61,8 +53,8 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
     });
 }
 
-/// The data that all pages share.
-struct Site {
+/// The frame of all pages: their languages, style and links.
+pub struct Site {
     login_path: String,
     locales: Locales,
     assets: Assets,
@@ -91,7 +83,30 @@ struct Language {
     href: String,
 }
 
+impl std::fmt::Debug for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Site").finish_non_exhaustive()
+    }
+}
+
 impl Site {
+    /// Reads the frame from the configuration; `None` before the module has started.
+    #[must_use]
+    pub fn of(platform: &Platform) -> Option<Self> {
+        let accounts = platform.provided().get::<Accounts>()?;
+        Some(Self {
+            login_path: platform.app().login_path.clone(),
+            locales: Locales::read(platform.config()),
+            assets: Assets::new(),
+            documentation: platform
+                .modules()
+                .iter()
+                .any(|module| module.name == "api-docs")
+                .then_some("/api/docs"),
+            password_length: (accounts.config.password.min_length, accounts.config.password.max_length),
+        })
+    }
+
     fn frame(&self, request: &HttpRequest) -> Frame<'_> {
         let texts = self.locales.of(request);
         let query = match request.query_string() {

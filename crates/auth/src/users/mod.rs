@@ -6,5 +6,6 @@ pub(crate) mod http;
 pub(crate) mod model;
 pub(crate) mod password;
 pub mod query;
+pub(crate) mod sign_up;
 pub(crate) mod tenant_users;
 pub(crate) mod user_counter;

@@ -141,6 +141,22 @@ impl Command for CreateTenant {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<TenantCreated> {
+        self.insert(tx).await
+    }
+}
+
+impl CreateTenant {
+    /// Returns the ids of the future tenant.
+    #[must_use]
+    pub const fn created(&self) -> TenantCreated {
+        self.created
+    }
+
+    /// Inserts the tenant and its organization and calls the seed hooks, inside this command or another one of the same target.
+    ///
+    /// # Errors
+    /// If a seed hook rejects the tenant, or the database can't be reached.
+    pub async fn insert(&self, tx: &mut Tx<'_>) -> Result<TenantCreated> {
         insert_into(tenants::table)
             .values(&self.tenant(tx))
             .execute(tx.conn())

@@ -1,8 +1,8 @@
 //! The mails of this module, written in the language of the recipient's tenant.
 
+mod letter;
 mod texts;
 
-use askama::Template;
 use backoffice_core::mail::Mail;
 use backoffice_core::text::one_line;
 use backoffice_core::{Call, Result, Scope};
@@ -13,16 +13,20 @@ use uuid::Uuid;
 use crate::accounts::Accounts;
 use crate::foreign;
 use crate::sessions::one_time_token::{NewToken, Purpose};
-use texts::{Letter, Texts};
+use texts::Texts;
+
+pub use letter::Letter;
 
 /// Returns whether mails with links can be sent: the public URL and the transport are configured.
-pub(crate) fn is_configured(call: &Call) -> bool {
+#[must_use]
+pub fn is_configured(call: &Call) -> bool {
     call.platform().app().public_url.is_some() && call.platform().mailer().is_some()
 }
 
 /// Returns whether the request comes from another origin than this site or an allowed one. Links never depend on the origin; the check keeps
 /// other sites from sending mails to users.
-pub(crate) fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
+#[must_use]
+pub fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
     let app = call.platform().app();
     let Some(origin) = origin else { return false };
     let same = |known: &str| {
@@ -79,7 +83,7 @@ pub(crate) async fn send_password_notice(call: &Call, to: Recipient<'_>) -> Resu
 async fn send(
     call: &Call,
     to: Recipient<'_>,
-    pick: fn(&'static Texts) -> &'static Letter,
+    pick: fn(&'static Texts) -> &'static texts::Letter,
     link: Option<&str>,
 ) -> Result<()> {
     let Some(mailer) = call.platform().mailer() else {
@@ -109,31 +113,9 @@ async fn send(
         .map_err(|error| backoffice_core::Error::internal(format!("could not send mail: {error}")))
 }
 
-#[derive(Template)]
-#[template(path = "mail/letter.html")]
-struct Html<'a> {
-    letter: &'a Shown<'a>,
-}
-
-#[derive(Template)]
-#[template(path = "mail/letter.txt")]
-struct Text<'a> {
-    letter: &'a Shown<'a>,
-}
-
-/// The data of the templates.
-struct Shown<'a> {
-    language: &'static str,
-    subject: String,
-    greeting: String,
-    lines: Vec<String>,
-    link: Option<(&'static str, &'a str)>,
-    hint: &'static str,
-}
-
 fn write(
     texts: &'static Texts,
-    letter: &'static Letter,
+    letter: &'static texts::Letter,
     to: Recipient<'_>,
     tenant: Option<&str>,
     link: Option<&str>,
@@ -141,7 +123,7 @@ fn write(
 ) -> Result<Mail> {
     let tenant = one_line(tenant.unwrap_or("Backoffice"));
     let filled = |line: &str| line.replace("{tenant}", &tenant);
-    let shown = Shown {
+    let letter = Letter {
         language: texts.code,
         subject: filled(letter.subject),
         greeting: match to.name {
@@ -149,16 +131,8 @@ fn write(
             None => texts.greeting.to_owned(),
         },
         lines: letter.lines.iter().map(|line| filled(line)).collect(),
-        link: link.map(|link| (letter.button, link)),
+        link: link.map(|link| (letter.button, link.to_owned())),
         hint: letter.hint,
     };
-    let rendered = |error: askama::Error| backoffice_core::Error::internal(format!("could not render mail: {error}"));
-    Ok(Mail {
-        to: to.email.to_owned(),
-        subject: shown.subject.clone(),
-        text: Text { letter: &shown }.render().map_err(rendered)?,
-        html: Html { letter: &shown }.render().map_err(rendered)?,
-        language: texts.code.to_owned(),
-        written_at: call.now,
-    })
+    letter.to_mail(to.email, call.now)
 }

@@ -10,7 +10,7 @@ use backoffice_core::http::{
     SESSION_COOKIE, Schemas, SignInAttempt, clear_cookies, presented_cookie, safe_local_path,
 };
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::input::Bounded;
+use backoffice_core::input::{Bounded, Input};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::text::hex;
 use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Visitor};
@@ -88,6 +88,8 @@ struct LoginForm {
     redirect: Option<String>,
 }
 
+impl Input for LoginForm {}
+
 /// A new session.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -114,6 +116,8 @@ struct SignIn {
 struct Named {
     email: String,
 }
+
+impl Input for Named {}
 
 impl Extract for SignIn {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
@@ -314,6 +318,8 @@ struct LogoutForm {
     all: Option<Flag>,
 }
 
+impl Input for LogoutForm {}
+
 async fn logout(ctx: RequestContext, request: HttpRequest, form: Form<LogoutForm>) -> Result<Cookies<Redirect>> {
     let call = ctx.call();
     if let Ok(user) = ctx.user_id() {
@@ -343,6 +349,8 @@ struct RefreshForm {
     #[schema(value_type = String, min_length = 1, max_length = 512)]
     refresh_token: Bounded<String, 1, 512>,
 }
+
+impl Input for RefreshForm {}
 
 /// A fresh access token.
 #[derive(Debug, Serialize, ToSchema)]

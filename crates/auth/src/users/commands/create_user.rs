@@ -59,26 +59,15 @@ impl Command for CreateUser {
         }
         let roles = RoleLinks::find(tx, self.id, &self.roles).await?;
         roles.check(tx).await?;
-        let now = tx.now();
-        insert_into(users::table)
-            .values((
-                users::tenant_id.eq(self.tenant),
-                users::id.eq(self.id),
-                users::organization_id.eq(self.organization),
-                users::email.eq(&self.email),
-                users::email_norm.eq(email::normalized(&self.email)),
-                users::name.eq(&self.name),
-                users::password_hash.eq(self.password_hash.as_ref().map(ExposeSecret::expose_secret)),
-                users::is_active.eq(self.is_active),
-                users::is_confirmed.eq(true),
-                users::created_at.eq(now),
-                users::updated_at.eq(now),
-            ))
-            .execute(tx.conn())
-            .await
-            .map_err(|error| {
-                on_violation("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into())
-            })?;
+        let row = NewUserRow {
+            id: self.id,
+            organization: self.organization,
+            email: &self.email,
+            name: self.name.as_deref(),
+            password_hash: self.password_hash.as_ref(),
+            is_active: self.is_active,
+        };
+        row.insert(tx).await?;
         let invitation = self.invitation.as_ref().map_err(Clone::clone)?;
         if self.password_hash.is_some() {
             tx.wrote_secret("passwordHash");
@@ -89,5 +78,42 @@ impl Command for CreateUser {
             tx.emit(Event::new("auth.user.invited", self.id));
         }
         Ok(self.id)
+    }
+}
+
+/// The row of a new, confirmed user in the tenant of the transaction.
+pub(super) struct NewUserRow<'a> {
+    pub(super) id: Uuid,
+    pub(super) organization: Option<Uuid>,
+    pub(super) email: &'a str,
+    pub(super) name: Option<&'a str>,
+    pub(super) password_hash: Option<&'a SecretString>,
+    pub(super) is_active: bool,
+}
+
+impl NewUserRow<'_> {
+    /// Inserts the row; 409 if the address is taken in the tenant.
+    pub(super) async fn insert(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        insert_into(users::table)
+            .values((
+                users::tenant_id.eq(tenant),
+                users::id.eq(self.id),
+                users::organization_id.eq(self.organization),
+                users::email.eq(self.email),
+                users::email_norm.eq(email::normalized(self.email)),
+                users::name.eq(self.name),
+                users::password_hash.eq(self.password_hash.map(ExposeSecret::expose_secret)),
+                users::is_active.eq(self.is_active),
+                users::is_confirmed.eq(true),
+                users::created_at.eq(now),
+                users::updated_at.eq(now),
+            ))
+            .execute(tx.conn())
+            .await
+            .map_err(|error| {
+                on_violation("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into())
+            })?;
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod create_user;
 mod delete_user;
+mod first_user;
 mod invite_user;
 mod request_reset;
 mod reset_password;
@@ -11,6 +12,7 @@ mod update_user;
 
 pub use create_user::CreateUser;
 pub use delete_user::DeleteUser;
+pub use first_user::{FirstConsent, FirstUser};
 pub use invite_user::InviteUser;
 pub(crate) use invite_user::check as check_invitable;
 pub use request_reset::RequestReset;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use backoffice_core::http::{Access, Done, Form, Json, Routes, wire_tenant};
 use backoffice_core::identity::{ActorKind, Identity};
+use backoffice_core::input::Input;
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, RequestContext, Result, Scope, Visitor};
@@ -59,6 +60,8 @@ struct ResetRequest {
     email: Value,
 }
 
+impl Input for ResetRequest {}
+
 async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetRequest>) -> Result<Json<Done>> {
     let call = &*visitor;
     let address = form.0.email.as_str().unwrap_or_default();
@@ -95,6 +98,8 @@ struct TokenForm {
     token: Value,
 }
 
+impl Input for TokenForm {}
+
 /// Whether the token can be used now.
 #[derive(Debug, Serialize, ToSchema)]
 struct Validity {
@@ -122,6 +127,8 @@ struct NewPassword {
     #[schema(value_type = String, format = Password, min_length = 8, max_length = 256)]
     password: SecretString,
 }
+
+impl Input for NewPassword {}
 
 /// The page to sign in.
 #[derive(Debug, Serialize, ToSchema)]
