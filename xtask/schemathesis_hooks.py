@@ -39,6 +39,8 @@ CODES = {
 
 # Texts of rejections without a code, from the published API.
 TEXTS = {
+    "Invalid or expired link": "no such link was sent",
+    "Invalid request origin": "the configuration lists the origins",
     "Invalid locale": "the configuration lists the locales",
     "Invalid or expired token": "no such token was sent",
     "Invalid roles": "a role does not exist or is not visible",
@@ -54,6 +56,9 @@ TEXTS = {
 RULES = {
     ("", "required"): "one of several fields is needed",
     ("amount", "invalid_value"): "the digits fit into a double",
+    ("confirmPassword", "invalid_value"): "it repeats the password",
+    ("confirmPassword", "required"): "it repeats the password",
+    ("termsAccepted", "required"): "only sign-ups with accepted terms are allowed",
     ("customFields", "too_long"): "all fields have 16 KiB together",
     ("endsAt", "out_of_range"): "it lies after startsAt",
     ("tags", "too_long"): "a filter has at most 20 tags",

@@ -14,6 +14,8 @@ pub(crate) struct Call {
     pub(crate) body: Option<Value>,
     /// Whether the fields of the body are sent as parts, and `file` as a file.
     pub(crate) has_parts: bool,
+    /// The value of the header `Accept`, if the endpoint responds with a page without it.
+    pub(crate) accept: Option<&'static str>,
 }
 
 /// The place of an id in a request.
@@ -41,6 +43,7 @@ impl Call {
             query: Vec::new(),
             body: None,
             has_parts: false,
+            accept: None,
         }
     }
 
@@ -70,6 +73,11 @@ impl Call {
 
     pub(crate) fn delete(path: &str, id: impl ToString) -> Self {
         Self::new(Method::DELETE, path).with_query("id", &id.to_string())
+    }
+
+    pub(crate) const fn accepting(mut self, media: &'static str) -> Self {
+        self.accept = Some(media);
+        self
     }
 
     pub(crate) fn with_body(mut self, body: Value) -> Self {
@@ -165,6 +173,10 @@ impl Call {
     /// Returns the request with the query but without the body.
     pub(crate) fn bare<'a>(&self, app: &'a TestApp, token: &str) -> TestRequest<'a> {
         let request = app.request(self.method.clone(), &self.target());
+        let request = match self.accept {
+            Some(media) => request.header("accept", media),
+            None => request,
+        };
         if token.is_empty() {
             request
         } else {

@@ -44,6 +44,11 @@ pub(crate) const COMPOSED: &[Composed] = &[
         endpoints: endpoints::devices::table,
         scenarios: scenarios::devices::scenarios,
     },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::onboarding::seed(fixture, tenant)),
+        endpoints: endpoints::onboarding::table,
+        scenarios: scenarios::onboarding::scenarios,
+    },
     // Modules of `xtask module new`.
 ];
 

@@ -18,6 +18,7 @@ pub(crate) const MODULES: &[&Module] = &[
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
     &backoffice_events::MODULE,
+    &backoffice_onboarding::MODULE,
     &backoffice_progress::MODULE,
     &backoffice_customers::MODULE,
     &backoffice_catalog::MODULE,

@@ -10,7 +10,7 @@ use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 9] = [
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 10] = [
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",
@@ -36,7 +36,15 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 9] = [
         &["core_jobs"],
     ),
     ("POST /auth/reset/validate", "asks a question", &[]),
+    (
+        "POST /onboarding/onboarding/resend",
+        "the same work for every token; the job that follows sends the mail",
+        &["core_jobs"],
+    ),
 ];
+
+/// Routes of links in mails, which write by a command although they are read.
+const WRITTEN_BY_LINKS: [&str; 1] = ["GET /onboarding/onboarding/verify"];
 
 /// Tables that every request writes, and those written along with an entry.
 const UNLOGGED: [&str; 6] = [
@@ -74,7 +82,9 @@ async fn aud_3_no_route_writes_without_a_command() {
                 written.iter().all(|table| tables.contains(table)),
                 "{route} wrote {written:?}, though: {reason}"
             ),
-            None if info.method == Method::GET => assert_eq!(written, [""; 0], "{route} reads"),
+            None if info.method == Method::GET && !WRITTEN_BY_LINKS.contains(&route.as_str()) => {
+                assert_eq!(written, [""; 0], "{route} reads");
+            }
             None => assert!(has_entry, "{route} wrote {written:?} and no entry of the log"),
         }
     }

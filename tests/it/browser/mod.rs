@@ -6,6 +6,7 @@ mod home;
 mod invitation;
 mod login;
 mod reset;
+mod sign_up;
 
 use std::net::TcpListener;
 

@@ -5,6 +5,7 @@ pub(crate) mod attachments;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;
+pub(crate) mod onboarding;
 pub(crate) mod progress;
 mod table;
 
@@ -192,7 +193,7 @@ pub(crate) fn malformed_status(path: &str) -> u16 {
     match path {
         "/auth/users/resend-invite" => 422,
         // Their responses do not depend on the address or the token, whatever its format.
-        "/auth/reset" | "/auth/reset/validate" => 200,
+        "/auth/reset" | "/auth/reset/validate" | "/onboarding/onboarding/resend" => 200,
         _ => 400,
     }
 }

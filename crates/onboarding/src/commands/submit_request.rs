@@ -1,0 +1,106 @@
+use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::jobs::{NewJob, enqueue_with};
+use backoffice_core::{Feature, Result, Timestamp};
+use diesel::{ExpressionMethods, insert_into};
+use diesel_async::RunQueryDsl;
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::jobs::SendLink;
+use crate::model::{EMAIL, EXISTING, NEW, PENDING, Request};
+use crate::schema::onboarding_requests as requests;
+
+/// Stores the request of a person, with the job that sends its mail.
+#[derive(Debug, Clone)]
+pub struct SubmitRequest {
+    /// The id.
+    pub id: Uuid,
+    /// Whether the address has an account.
+    pub has_account: bool,
+    /// E-mail address, valid and trimmed.
+    pub email: String,
+    /// Fingerprint of the normalized address.
+    pub email_hash: Vec<u8>,
+    /// First name.
+    pub first_name: String,
+    /// Last name.
+    pub last_name: String,
+    /// Name of the future tenant.
+    pub organization_name: String,
+    /// Hash of the password.
+    pub password_hash: SecretString,
+    /// Language of the mails.
+    pub locale: String,
+    /// Whether the person agreed to advertising.
+    pub marketing_consent: bool,
+    /// Hash of the token that shows the status.
+    pub status_token_hash: Vec<u8>,
+    /// Time until which the request can be verified.
+    pub expires_at: Timestamp,
+    /// Whether a mail is sent. It is not if the address has received too many.
+    pub sends_mail: bool,
+}
+
+impl Command for SubmitRequest {
+    const ID: &'static str = "onboarding.request.submit";
+    const CLASS: Class = Class::Create;
+    const LABEL: &'static str = "Submit onboarding request";
+    const FEATURES: &'static [Feature] = &[];
+    const UNDOABLE: bool = false;
+    type Entity = Request;
+    type Output = ();
+
+    fn target(&self) -> Target {
+        Target::New {
+            tenant: PLATFORM_TENANT,
+            id: self.id,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let (now, context) = (tx.now(), tx.context());
+        let vault = context.platform().vault();
+        let sealed = vault.seal(PLATFORM_TENANT, EMAIL.of(self.id), self.email.as_bytes())?;
+        let row = Request {
+            tenant_id: PLATFORM_TENANT,
+            id: self.id,
+            kind: if self.has_account { EXISTING } else { NEW }.to_owned(),
+            status: PENDING.to_owned(),
+            first_name: self.first_name.clone(),
+            last_name: self.last_name.clone(),
+            organization_name: self.organization_name.clone(),
+            locale: self.locale.clone(),
+            marketing_consent: self.marketing_consent,
+            terms_accepted_at: now,
+            expires_at: self.expires_at,
+            verified_at: None,
+            ended_at: None,
+            wrong_passwords: 0,
+            provisioning_job_id: None,
+            new_tenant_id: None,
+            new_user_id: None,
+            email_sent_at: None,
+            ready_email_sent_at: None,
+            client_ip: context.call().ip.map(|ip| ip.to_string()),
+            created_at: now,
+            updated_at: now,
+        };
+        insert_into(requests::table)
+            .values((
+                row,
+                requests::email.eq(sealed),
+                requests::email_hash.eq(&self.email_hash),
+                requests::password_hash.eq(self.password_hash.expose_secret()),
+                requests::status_token_hash.eq(&self.status_token_hash),
+            ))
+            .execute(tx.conn())
+            .await?;
+        tx.wrote_secret("passwordHash");
+        if self.sends_mail {
+            let job = SendLink { request: self.id };
+            enqueue_with(tx, &NewJob::of_system(PLATFORM_TENANT, job)).await?;
+        }
+        Ok(())
+    }
+}

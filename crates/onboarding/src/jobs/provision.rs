@@ -1,0 +1,104 @@
+use backoffice_auth::is_mail_configured;
+use backoffice_core::http::Json;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::jobs::{DeadJob, Job, NewJob, Step, Work, enqueue};
+use backoffice_core::{Call, Error, Result, Scope};
+use diesel_async::AsyncPgConnection;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{SendReady, address};
+use crate::commands::CreateWorkspace;
+use crate::commands::create_workspace::{ACCOUNT_EXISTS, NOT_PROCESSING};
+use crate::letters::{self, Letter};
+use crate::model::PROCESSING;
+use crate::query::Stored;
+use crate::{query, sign_up};
+
+/// Creates the tenant of a verified request. The cursor counts the steps, each of which may be repeated after a crash.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Provision {
+    /// The request.
+    pub(crate) request: Uuid,
+}
+
+/// The cursor after the tenant was created.
+const CREATED: i64 = 1;
+
+impl Job for Provision {
+    const KIND: &'static str = "onboarding.request.provision";
+
+    async fn on_dead(connection: &mut AsyncPgConnection, call: &Call, job: &DeadJob) -> Result<()> {
+        if query::fail(connection, job.id, call.now).await? {
+            metrics::counter!("onboarding_failed_total").increment(1);
+            tracing::error!(job.id = %job.id, "a tenant could not be created");
+        }
+        Ok(())
+    }
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let call = work.call().clone();
+        let stored = query::find(&call, self.request).await?;
+        let Some(stored) = stored.filter(|stored| stored.request.status == PROCESSING) else {
+            return Ok(Step::Done);
+        };
+        if work.cursor() < CREATED && stored.request.new_tenant_id.is_none() && !create(work, &stored).await? {
+            return Ok(Step::Done);
+        }
+        if work.cursor() < CREATED {
+            work.begin(&query::scope()).await?.advance(CREATED).await?;
+            return Ok(Step::More);
+        }
+        let now = work.now();
+        let mut chunk = work.begin(&query::scope()).await?;
+        if query::end_processing(chunk.connection(), self.request, true, now).await? {
+            let job = SendReady { request: self.request };
+            enqueue(chunk.connection(), &call, &NewJob::of_system(PLATFORM_TENANT, job)).await?;
+        }
+        chunk.finish().await?;
+        Ok(Step::Done)
+    }
+}
+
+/// Creates the tenant. Returns false if the request has ended instead.
+async fn create(work: &mut Work<'_>, stored: &Stored) -> Result<bool> {
+    let call = work.call().clone();
+    let (Some(email), Some(hash), Some(password)) = (
+        address(&call, stored)?,
+        stored.email_hash.clone(),
+        stored.password_hash.clone(),
+    ) else {
+        return Err(Error::internal(
+            "a request to be processed lacks its address or password",
+        ));
+    };
+    let context = work.context().with_scope(Scope::system());
+    let command = CreateWorkspace::new(&context, &stored.request, email.clone(), hash, password.into())?;
+    match context.execute(&command, |()| Json(Value::Null)).await {
+        Ok(_) => Ok(true),
+        Err(error) if has_code(&error, ACCOUNT_EXISTS) => {
+            expire(work, stored, &email).await?;
+            Ok(false)
+        }
+        // Another worker that held this job has created the tenant, or the request has ended; the next step reads it again.
+        Err(error) if has_code(&error, NOT_PROCESSING) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn has_code(error: &Error, code: &str) -> bool {
+    matches!(error, Error::Rejected(rejection) if rejection.code.as_deref() == Some(code))
+}
+
+/// Ends the request of an address that has got an account since it was submitted, and says so in a mail.
+async fn expire(work: &mut Work<'_>, stored: &Stored, email: &str) -> Result<()> {
+    let (call, now) = (work.call().clone(), work.now());
+    if is_mail_configured(&call) {
+        let login = sign_up::login_url(call.platform(), None);
+        letters::send(&call, &stored.request, email, Letter::Existing(login)).await?;
+    }
+    let mut chunk = work.begin(&query::scope()).await?;
+    query::end_processing(chunk.connection(), stored.request.id, false, now).await?;
+    chunk.finish().await
+}

@@ -1,0 +1,50 @@
+use backoffice_auth::is_mail_configured;
+use backoffice_core::Result;
+use backoffice_core::jobs::{Job, Queue, Step, Work};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::address;
+use crate::letters::{self, Letter};
+use crate::model::{EXISTING, PENDING};
+use crate::token::Token;
+use crate::{query, sign_up};
+
+/// Mails the link that verifies a request, or the advice that the address has an account. Each attempt mints its own token, so that the queue never
+/// holds one; earlier links then lead nowhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SendLink {
+    /// The request.
+    pub(crate) request: Uuid,
+}
+
+impl Job for SendLink {
+    const KIND: &'static str = "onboarding.request.send_link";
+    const QUEUE: Queue = Queue::Network;
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let (call, now) = (work.call().clone(), work.now());
+        let stored = query::find(&call, self.request).await?;
+        let Some(stored) = stored.filter(|stored| stored.request.status_at(now) == PENDING) else {
+            return Ok(Step::Done);
+        };
+        let Some(to) = address(&call, &stored)? else {
+            return Ok(Step::Done);
+        };
+        if !is_mail_configured(&call) {
+            return Ok(Step::Done);
+        }
+        let letter = if stored.request.kind == EXISTING {
+            Letter::Existing(sign_up::login_url(call.platform(), None))
+        } else {
+            let token = Token::mint(call.platform().ids());
+            if !query::replace_token(&call, self.request, token.hash(), now).await? {
+                return Ok(Step::Done);
+            }
+            Letter::Verification(sign_up::verification_link(call.platform(), token.clear()))
+        };
+        letters::send(&call, &stored.request, &to, letter).await?;
+        query::note_mail(&call, self.request, work.now()).await?;
+        Ok(Step::Done)
+    }
+}

@@ -1,0 +1,287 @@
+//! The pages: the form, and the wait for the tenant. None needs a script.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderValue, REFERRER_POLICY, RETRY_AFTER};
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+use backoffice_auth::{Accounts, PageContent};
+use backoffice_core::http::{Pages, Raw, Response};
+use backoffice_core::{Call, Detail, Error, Platform, Result, Runtime};
+use std::sync::Arc;
+
+use crate::form::Submission;
+use crate::http::cookie_token;
+use crate::model::{COMPLETED, FAILED, PENDING, PROCESSING};
+use crate::sign_up::{self, FORM, PREPARING, SignUp};
+use crate::texts::{PageTexts, Texts};
+use crate::{query, token};
+
+/// Seconds after which the page that waits for the mail looks again.
+const LOOK_FOR_MAIL: u32 = 5;
+/// Seconds after which the page that waits for the tenant looks again.
+const LOOK_FOR_TENANT: u32 = 1;
+
+pub(crate) fn pages(pages: &mut Pages<'_>) {
+    let Some(sign_up) = pages.platform().provided().get::<SignUp>() else {
+        return;
+    };
+    if !sign_up.config.enabled {
+        return;
+    }
+    let of_form = Arc::clone(&sign_up);
+    pages.get(FORM, move |request: HttpRequest, runtime: web::Data<Runtime>| {
+        let empty = Submission::default();
+        let page = form(&of_form, &runtime.platform, &request, StatusCode::OK, &empty, &[]);
+        std::future::ready(response(page.map(with_origin)))
+    });
+    pages.get(PREPARING, move |request: HttpRequest, runtime: web::Data<Runtime>| {
+        let sign_up = Arc::clone(&sign_up);
+        async move { response(preparing(&sign_up, &runtime, &request).await) }
+    });
+}
+
+/// Browsers send the origin of a form only from pages that send a referrer.
+fn with_origin(mut page: Raw) -> Raw {
+    let policy = (REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    page.headers.push(policy);
+    page
+}
+
+fn response(page: Result<Raw>) -> HttpResponse {
+    match page {
+        Ok(page) => page.into_response(),
+        Err(error) => {
+            tracing::warn!(%error, "page failed");
+            HttpResponse::ServiceUnavailable()
+                .insert_header((RETRY_AFTER, "5"))
+                .content_type("text/plain; charset=utf-8")
+                .body("Service Unavailable")
+        }
+    }
+}
+
+fn rendered<T: Template>(template: &T) -> Result<String> {
+    template
+        .render()
+        .map_err(|error| Error::internal(format!("could not render a page: {error}")))
+}
+
+/// A field of the form.
+struct Field<'a> {
+    name: &'static str,
+    label: &'static str,
+    input_type: &'static str,
+    autocomplete: &'static str,
+    value: &'a str,
+    hint: Option<&'a str>,
+    problem: Option<String>,
+}
+
+/// A box of the form.
+struct Tick {
+    name: &'static str,
+    label: &'static str,
+    is_ticked: bool,
+    is_required: bool,
+    problem: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "form.html")]
+struct FormPage<'a> {
+    texts: &'static PageTexts,
+    fields: Vec<Field<'a>>,
+    boxes: Vec<Tick>,
+    locale: &'static str,
+    note: Option<&'static str>,
+    login: String,
+}
+
+/// Writes the page with the form, with the given values and the problems with them. Passwords are not shown again.
+pub(crate) fn form(
+    sign_up: &SignUp,
+    platform: &Platform,
+    request: &HttpRequest,
+    status: StatusCode,
+    given: &Submission,
+    details: &[Detail],
+) -> Result<Raw> {
+    let site = sign_up.site(platform)?;
+    let texts = Texts::of(site.language(request));
+    let accounts = platform.provided().get::<Accounts>();
+    let length = accounts.map_or((8, 256), |accounts| accounts.password_length());
+    let rules = with_length(texts.pages.password_rules, length);
+    let problem = |name: &str| {
+        let detail = details.iter().find(|detail| detail.path == name)?;
+        Some(with_length(texts.pages.problem(name, &detail.code), length))
+    };
+    let field = |name, label, input_type, autocomplete, value| Field {
+        name,
+        label,
+        input_type,
+        autocomplete,
+        value,
+        hint: (name == "password").then_some(rules.as_str()),
+        problem: problem(name),
+    };
+    let page = &texts.pages;
+    let fields = vec![
+        field("email", page.email, "email", "email", &given.email),
+        field("firstName", page.first_name, "text", "given-name", &given.first_name),
+        field("lastName", page.last_name, "text", "family-name", &given.last_name),
+        field(
+            "organizationName",
+            page.organization,
+            "text",
+            "organization",
+            &given.organization_name,
+        ),
+        field("password", page.password, "password", "new-password", ""),
+        field("confirmPassword", page.repeat, "password", "new-password", ""),
+    ];
+    let boxes = vec![
+        Tick {
+            name: "termsAccepted",
+            label: page.terms,
+            is_ticked: given.terms_accepted.0,
+            is_required: true,
+            problem: problem("termsAccepted"),
+        },
+        Tick {
+            name: "marketingConsent",
+            label: page.marketing,
+            is_ticked: given.marketing_consent.0,
+            is_required: false,
+            problem: None,
+        },
+    ];
+    let is_invalid_link = details.is_empty() && request.query_string().split('&').any(|part| part == "status=invalid");
+    let note = match (is_invalid_link, details.is_empty()) {
+        (true, _) => Some(page.invalid_link),
+        (_, false) => Some(page.correct_fields),
+        _ => None,
+    };
+    let html = rendered(&FormPage {
+        texts: page,
+        fields,
+        boxes,
+        locale: texts.code,
+        note,
+        login: sign_up::login_url(platform, None),
+    })?;
+    let content = PageContent {
+        title: page.sign_up_title,
+        html,
+        refresh: None,
+        here: Some(FORM),
+    };
+    site.page(request, status, &content)
+}
+
+fn with_length(text: &str, (min, max): (usize, usize)) -> String {
+    text.replace("{min}", &min.to_string())
+        .replace("{max}", &max.to_string())
+}
+
+#[derive(Template)]
+#[template(path = "password.html")]
+struct PasswordPage<'a> {
+    texts: &'static PageTexts,
+    token: &'a str,
+    is_wrong: bool,
+}
+
+/// Writes the page that asks for the password of the submission.
+pub(crate) fn password(
+    sign_up: &SignUp,
+    platform: &Platform,
+    request: &HttpRequest,
+    status: StatusCode,
+    token: &str,
+    is_wrong: bool,
+) -> Result<Raw> {
+    let site = sign_up.site(platform)?;
+    let texts = &Texts::of(site.language(request)).pages;
+    let html = rendered(&PasswordPage { texts, token, is_wrong })?;
+    let content = PageContent {
+        title: texts.verify_title,
+        html,
+        ..PageContent::default()
+    };
+    site.page(request, status, &content)
+}
+
+#[derive(Template)]
+#[template(path = "notice.html")]
+struct NoticePage<'a> {
+    title: &'a str,
+    text: &'a str,
+    link: Option<(&'a str, String)>,
+}
+
+/// Writes a page that leads to an address at once.
+pub(crate) fn leading_to(
+    sign_up: &SignUp,
+    platform: &Platform,
+    request: &HttpRequest,
+    status: StatusCode,
+    address: String,
+) -> Result<Raw> {
+    let site = sign_up.site(platform)?;
+    let texts = &Texts::of(site.language(request)).pages;
+    let html = rendered(&NoticePage {
+        title: texts.leading_title,
+        text: texts.leading_text,
+        link: Some((texts.go_on, address.clone())),
+    })?;
+    let content = PageContent {
+        title: texts.leading_title,
+        html,
+        refresh: Some((0, address)),
+        here: Some(FORM),
+    };
+    site.page(request, status, &content)
+}
+
+/// Writes the page that waits for the mail and for the tenant of the request whose status token is in the cookie.
+async fn preparing(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -> Result<Raw> {
+    let (platform, call) = (&*runtime.platform, Call::internal(runtime));
+    let site = sign_up.site(platform)?;
+    let texts = &Texts::of(site.language(request)).pages;
+    let stored = match cookie_token(request).and_then(|token| token::hash_of(&token)) {
+        Some(hash) => query::by_status_token(&call, &hash).await?,
+        None => None,
+    };
+    let status = stored.as_ref().map(|stored| stored.request.status_at(call.now));
+    let again = || Some((texts.again, FORM.to_owned()));
+    let here = || sign_up::public(platform, PREPARING);
+    let (title, text, link, refresh) = match status {
+        Some(PENDING) => (texts.sent_title, texts.sent_text, None, Some((LOOK_FOR_MAIL, here()))),
+        Some(PROCESSING) => (
+            texts.preparing_title,
+            texts.preparing_text,
+            None,
+            Some((LOOK_FOR_TENANT, here())),
+        ),
+        Some(COMPLETED) => {
+            let tenant = stored.as_ref().and_then(|stored| stored.request.new_tenant_id);
+            let login = sign_up::login_url(platform, tenant);
+            let link = Some((texts.to_sign_in, login.clone()));
+            (texts.ready_title, texts.ready_text, link, Some((1, login)))
+        }
+        Some(FAILED) => (texts.failed_title, texts.failed_text, again(), None),
+        None => {
+            let link = Some((texts.to_sign_in, sign_up::login_url(platform, None)));
+            (texts.elsewhere_title, texts.elsewhere_text, link, None)
+        }
+        Some(_) => (texts.expired_title, texts.expired_text, again(), None),
+    };
+    let html = rendered(&NoticePage { title, text, link })?;
+    let content = PageContent {
+        title,
+        html,
+        refresh,
+        here: Some(PREPARING),
+    };
+    site.page(request, StatusCode::OK, &content)
+}

@@ -1,0 +1,13 @@
+//! The module over HTTP.
+
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
+mod concurrency;
+mod crashes;
+mod erasure;
+mod fixture;
+mod pages;
+mod provisioning;
+mod status;
+mod submission;
+mod verification;

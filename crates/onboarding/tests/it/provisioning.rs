@@ -1,0 +1,132 @@
+//! The creation of the tenant.
+
+use backoffice_test_support::Duration;
+use serde_json::{Value, json};
+
+use crate::fixture::{Fixture, body};
+
+#[actix_web::test]
+async fn a_tenant_has_an_organization_roles_an_administrator_and_consents() {
+    let fixture = Fixture::new().await;
+    let mut submission = body("new@example.com", "Łódź & Söhne");
+    submission["marketingConsent"] = json!(false);
+    let person = fixture.submit(&submission).await.json();
+    fixture.app.run_jobs().await;
+    let token = fixture.mailed_token("new@example.com");
+    fixture.open(&token, "application/json", None).await;
+
+    fixture.app.run_jobs().await;
+
+    let status = fixture.status(person["statusToken"].as_str().expect("a token")).await;
+    let tenant = status["tenantId"].as_str().expect("a tenant").to_owned();
+    let of_tenant = async |columns: &str, table: &str| {
+        let sql = format!("select {columns} from {table} where tenant_id = '{tenant}' order by 1");
+        fixture.app.rows(&sql).await
+    };
+    let organizations = of_tenant("name, slug, parent_id", "directory_organizations").await;
+    assert_eq!(
+        organizations,
+        [json!({"name": "Łódź & Söhne", "slug": "lodz-sohne", "parent_id": null})]
+    );
+    let users = of_tenant("email, name, is_active, is_confirmed", "auth_users").await;
+    assert_eq!(
+        users,
+        [json!({"email": "new@example.com", "name": "Ann Lee", "is_active": true, "is_confirmed": true})]
+    );
+    let sql = format!(
+        "select r.name from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+         where l.tenant_id = '{tenant}'"
+    );
+    assert_eq!(fixture.app.rows(&sql).await, [json!({"name": "admin"})]);
+    let consents = of_tenant("consent_type, is_granted, source", "auth_consents").await;
+    assert_eq!(
+        consents,
+        [
+            json!({"consent_type": "marketing_email", "is_granted": false, "source": "onboarding"}),
+            json!({"consent_type": "terms", "is_granted": true, "source": "onboarding"}),
+        ]
+    );
+    let entries = of_tenant("command_id, resource_kind, touched", "audit_action_logs").await;
+    assert_eq!(entries.len(), 1);
+    let affected = entries[0]["touched"].as_array().expect("affected resources");
+    let mut kinds: Vec<&str> = affected.iter().filter_map(|one| one["kind"].as_str()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["auth.consent", "auth.consent", "auth.user"]);
+    assert!(
+        affected
+            .iter()
+            .all(|one| one["before"].is_null() && one["versionAfter"] == 1)
+    );
+    let sql = "select status, password_hash, ready_email_sent_at is not null as sent from onboarding_requests";
+    assert_eq!(
+        fixture.app.rows(sql).await,
+        [json!({"status": "completed", "password_hash": null, "sent": true})]
+    );
+}
+
+#[actix_web::test]
+async fn the_consents_pass_the_check_of_their_integrity() {
+    let fixture = Fixture::new().await;
+    let (_, token) = fixture.invited("new@example.com", "New").await;
+    fixture.open(&token, "application/json", None).await;
+    fixture.app.run_jobs().await;
+    let form = [("email", "new@example.com"), ("password", crate::fixture::SECRET)];
+    let request = fixture.app.request(actix_web::http::Method::POST, "/auth/login");
+    let access = request.form(&form).send().await.json()["token"].clone();
+
+    let (status, body) = fixture
+        .app
+        .get(access.as_str().expect("a token"), "/auth/profile/consents")
+        .await;
+
+    assert_eq!(status, 200, "{body}");
+    let items = body["items"].as_array().expect("consents");
+    assert_eq!(items.len(), 2);
+    assert!(items.iter().all(|item| item["integrityVerified"] == true), "{body}");
+}
+
+#[actix_web::test]
+async fn an_account_that_was_created_meanwhile_ends_the_request() {
+    let fixture = Fixture::new().await;
+    let (person, token) = fixture.invited("new@example.com", "New").await;
+    fixture.user("new@example.com", &["employee"]).await;
+
+    assert_eq!(fixture.open(&token, "application/json", None).await.status, 200);
+    fixture.app.run_jobs().await;
+
+    assert_eq!(fixture.tenants("New").await, 0);
+    assert_eq!(fixture.status(&person.status_token).await["status"], "expired");
+    let mails = fixture.app.mail().take();
+    assert_eq!(mails.len(), 1);
+    assert_eq!(mails[0].subject, "You already have an account");
+}
+
+#[actix_web::test]
+async fn onb_8_a_tenant_that_can_not_be_created_fails() {
+    let fixture = Fixture::new().await;
+    let (person, token) = fixture.invited("new@example.com", "New").await;
+    fixture
+        .app
+        .sql("alter table directory_tenants add constraint no_new_tenant check (name <> 'New') not valid")
+        .await;
+    fixture.open(&token, "application/json", None).await;
+    for _ in 0..12 {
+        fixture.app.run_jobs().await;
+        fixture.app.advance(Duration::minutes(11));
+    }
+
+    let status = fixture.status(&person.status_token).await;
+
+    assert_eq!(
+        (&status["status"], &status["tenantId"]),
+        (&json!("failed"), &Value::Null)
+    );
+    assert_eq!(fixture.tenants("New").await, 0);
+    assert_eq!(
+        fixture
+            .count("onboarding_requests where password_hash is not null")
+            .await,
+        0
+    );
+    assert_eq!(fixture.app.mail().take(), []);
+}
