@@ -47,6 +47,7 @@ TEXTS = {
     "Organization not found": "the organization does not exist",
     "Role name is reserved": "the seeded role of super administrators has the name",
     "Redo target not available": "no such entry can be redone",
+    "The status token is missing": "neither the query nor the cookie has one",
     "Target user not found": "the user does not exist in the tenant",
     "Tenant not found": "the tenant does not exist",
     "Undo token not available": "no such token was returned",

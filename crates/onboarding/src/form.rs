@@ -159,7 +159,8 @@ impl Input for Submission {
 
 /// Returns a required text of one line, without surrounding spaces; empty if it is rejected.
 fn line(validator: &mut Validator, path: &str, text: &str, max: usize) -> String {
-    if text.trim().is_empty() {
+    let text = text.trim();
+    if text.is_empty() {
         validator.reject(path, "is required", "required");
         return String::new();
     }
@@ -180,7 +181,7 @@ impl Submission {
         if !details.is_empty() {
             return Err(details);
         }
-        let line = |text: &str, max| rules::line(max)(text).unwrap_or_default();
+        let line = |text: &str, max| rules::line(max)(text.trim()).unwrap_or_default();
         Ok(Checked {
             email: self.email.trim().to_owned(),
             first_name: line(&self.first_name, LONGEST_NAME),
