@@ -145,6 +145,9 @@ impl Input for Submission {
             &self.organization_name,
             LONGEST_ORGANIZATION,
         );
+        if self.password.expose_secret().is_empty() {
+            validator.reject("password", "is required", "required");
+        }
         let (password, repeated) = (self.password.expose_secret(), self.confirm_password.expose_secret());
         if repeated.is_empty() {
             validator.reject("confirmPassword", "is required", "required");
@@ -172,9 +175,9 @@ impl Submission {
     pub(crate) fn check(&self, accounts: &Accounts, settings: &Settings) -> Result<Checked, Vec<Detail>> {
         let mut validator = Validator::default();
         self.validate(&mut validator);
-        if self.password.expose_secret().is_empty() {
-            validator.reject("password", "is required", "required");
-        } else if let Some(problem) = accounts.password_problem(&self.password, self.email.trim()) {
+        if !self.password.expose_secret().is_empty()
+            && let Some(problem) = accounts.password_problem(&self.password, self.email.trim())
+        {
             validator.note(problem.into());
         }
         let details = validator.into_details();
