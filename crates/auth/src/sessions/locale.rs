@@ -58,8 +58,12 @@ pub(crate) fn is_servable(code: &str, i18n: &I18nConfig, tenant: Option<&[String
     has(&i18n.locales) && tenant.is_none_or(has)
 }
 
-/// Returns the locale of a signed-in request.
-pub(crate) async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<String> {
+/// Returns the locale of a signed-in request: that of the cookie, else the first accepted language that is served, else the first one of the caller's
+/// tenant. One statement.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn of(ctx: &RequestContext, request: &HttpRequest) -> Result<String> {
     let settings = ctx.call().provided::<Settings>()?;
     let tenant = ctx.identity().tenant;
     let connection = ctx.database().read_briefly(&Scope::tenant(tenant)).await?;

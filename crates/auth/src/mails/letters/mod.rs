@@ -2,6 +2,7 @@
 
 mod letter;
 mod texts;
+mod user_mail;
 
 use backoffice_core::mail::Mail;
 use backoffice_core::text::one_line;
@@ -16,6 +17,7 @@ use crate::sessions::one_time_token::{NewToken, Purpose};
 use texts::Texts;
 
 pub use letter::Letter;
+pub use user_mail::{UserMail, mail_user};
 
 /// Returns whether mails with links can be sent: the public URL and the transport are configured.
 #[must_use]
