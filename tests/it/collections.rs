@@ -17,7 +17,7 @@ use crate::history::{operation, undo};
 use crate::scenarios::{rich, scenarios};
 
 /// Reads of several rows, or of one by a path, that carry no entity tag.
-const UNTAGGED: [(&str, &str); 9] = [
+const UNTAGGED: [(&str, &str); 10] = [
     ("/attachments/file/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}/{slug}", "a file, with a tag of its own"),
@@ -35,6 +35,7 @@ const UNTAGGED: [(&str, &str); 9] = [
         "belongs to one user and one language; a few rows",
     ),
     ("/docs/{file}", "a file, with a tag of its own"),
+    ("/notifications", "no command writes marks, and rows expire"),
     ("/openapi.json", "a document, with a tag of its own"),
 ];
 

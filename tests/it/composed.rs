@@ -45,6 +45,11 @@ pub(crate) const COMPOSED: &[Composed] = &[
         scenarios: scenarios::devices::scenarios,
     },
     Composed {
+        seed: |fixture, tenant| Box::pin(crate::notifications::seed(fixture, tenant)),
+        endpoints: endpoints::notifications::table,
+        scenarios: scenarios::notifications::scenarios,
+    },
+    Composed {
         seed: |fixture, tenant| Box::pin(crate::onboarding::seed(fixture, tenant)),
         endpoints: endpoints::onboarding::table,
         scenarios: scenarios::onboarding::scenarios,

@@ -106,6 +106,7 @@ async fn a_module_that_is_not_enabled_has_no_table() {
             ("customers", "customers_"),
             ("catalog", "catalog_"),
             ("devices", "devices_"),
+            ("notifications", "notifications_"),
             ("onboarding", "onboarding_"),
         ] {
             let is_enabled = set.iter().any(|one| one.name == module);

@@ -24,6 +24,7 @@ mod history;
 mod idempotency;
 mod isolation;
 mod names;
+mod notifications;
 mod onboarding;
 mod only_commands;
 mod pairs;

@@ -9,8 +9,10 @@ use backoffice_test_support::Duration;
 use crate::endpoints::Setting;
 use crate::fixture::Fixture;
 
+const MARKS: &str = "marks of the recipient are not data of the tenant";
+
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 10] = [
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 14] = [
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",
@@ -36,6 +38,18 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 10] = [
         &["core_jobs"],
     ),
     ("POST /auth/reset/validate", "asks a question", &[]),
+    ("POST /notifications/read-all", MARKS, &["notifications_notifications"]),
+    (
+        "POST /notifications/{id}/dismiss",
+        MARKS,
+        &["notifications_notifications"],
+    ),
+    ("POST /notifications/{id}/read", MARKS, &["notifications_notifications"]),
+    (
+        "POST /notifications/{id}/unread",
+        MARKS,
+        &["notifications_notifications"],
+    ),
     (
         "POST /onboarding/onboarding/resend",
         "the same work for every token; the job that follows sends the mail",

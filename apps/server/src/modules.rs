@@ -26,6 +26,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_directory::MODULE,
         #[cfg(feature = "events")]
         &backoffice_events::MODULE,
+        #[cfg(feature = "notifications")]
+        &backoffice_notifications::MODULE,
         #[cfg(feature = "onboarding")]
         &backoffice_onboarding::MODULE,
         #[cfg(feature = "progress")]

@@ -5,6 +5,7 @@ pub(crate) mod attachments;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;
+pub(crate) mod notifications;
 pub(crate) mod onboarding;
 pub(crate) mod progress;
 mod table;

@@ -18,6 +18,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("customers", "0500"),
     ("catalog", "0600"),
     ("devices", "0900"),
+    ("notifications", "0800"),
     ("onboarding", "1100"),
 ];
 

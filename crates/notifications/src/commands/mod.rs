@@ -1,0 +1,5 @@
+//! The commands.
+
+mod update_preferences;
+
+pub use update_preferences::{PreferenceChange, UpdatePreferences};

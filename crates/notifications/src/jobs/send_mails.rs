@@ -1,0 +1,111 @@
+use backoffice_auth::{UserMail, mail_user};
+use backoffice_core::db::Prepared;
+use backoffice_core::jobs::{Job, Queue, Step, Work};
+use backoffice_core::{Call, Result, Scope, Timestamp};
+use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query, update};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::schema::notifications_notifications as notifications;
+use crate::{texts, types};
+
+/// The time in which the recipient gets one mail about a group.
+const PAUSE: time::Duration = time::Duration::minutes(10);
+
+/// Mails notifications, one mail for each. Its cursor counts those that are done, so a mail is repeated only after a crash between sending it and noting that.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SendMails {
+    /// The notifications.
+    pub(crate) notifications: Vec<Uuid>,
+}
+
+#[derive(QueryableByName)]
+struct Due {
+    #[diesel(sql_type = SqlUuid)]
+    recipient_user_id: Uuid,
+    #[diesel(sql_type = Text)]
+    type_id: String,
+    #[diesel(sql_type = Jsonb)]
+    params: Value,
+    #[diesel(sql_type = Text)]
+    title: String,
+    #[diesel(sql_type = Text)]
+    body: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    link_href: Option<String>,
+}
+
+/// An unread notification whose recipient got no mail about it, or about another one of its group, since an instant.
+const DUE: &str = "\
+select n.recipient_user_id, n.type as type_id, n.params, n.title, n.body, n.link_href from notifications_notifications n
+where n.tenant_id = $1 and n.id = $2 and n.status = 'unread' and n.expires_at > $3
+    and (n.email_sent_at is null or n.email_sent_at <= $4)
+    and not exists (select from notifications_notifications o where o.tenant_id = $1 and o.recipient_user_id = n.recipient_user_id
+        and o.type = n.type and o.group_key = n.group_key and o.email_sent_at > $4)";
+
+impl Job for SendMails {
+    const KIND: &'static str = "notifications.notification.send_mails";
+    const QUEUE: Queue = Queue::Network;
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let (call, tenant, now) = (work.call().clone(), work.tenant(), work.now());
+        let done = usize::try_from(work.cursor()).unwrap_or(usize::MAX);
+        let Some(id) = self.notifications.get(done).copied() else {
+            return Ok(Step::Done);
+        };
+        let is_sent = match find(&call, tenant, id, now).await? {
+            Some(due) if call.platform().mailer().is_some() => mail(&call, tenant, &due).await?,
+            _ => false,
+        };
+        let cursor = work.cursor() + 1;
+        let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
+        if is_sent {
+            update(notifications::table.filter(notifications::tenant_id.eq(tenant)))
+                .filter(notifications::id.eq(id))
+                .set(notifications::email_sent_at.eq(now))
+                .execute(chunk.connection())
+                .await?;
+        }
+        chunk.advance(cursor).await?;
+        match done + 1 < self.notifications.len() {
+            true => Ok(Step::More),
+            false => Ok(Step::Done),
+        }
+    }
+}
+
+async fn find(call: &Call, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<Option<Due>> {
+    let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
+    let statement = sql_query(DUE)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(id)
+        .bind::<Timestamptz, _>(now)
+        .bind::<Timestamptz, _>(now.before(PAUSE));
+    Ok(Prepared(statement).get_result(&mut &**connection).await.optional()?)
+}
+
+/// Sends the mail, in the language of the tenant. Returns false if the user has been deleted.
+async fn mail(call: &Call, tenant: Uuid, due: &Due) -> Result<bool> {
+    let params = due.params.as_object().cloned().unwrap_or_else(Map::new);
+    let known = types::find(call.platform(), &due.type_id);
+    let origin = call.platform().app().public_url.as_deref();
+    mail_user(call, tenant, due.recipient_user_id, |locale| {
+        let own = texts::of(locale);
+        let wording = known.map(|known| known.wording(locale, &params));
+        let (title, body) = match wording {
+            Some(wording) => (wording.title, wording.body),
+            None => (due.title.clone(), due.body.clone()),
+        };
+        let link = due.link_href.as_deref().zip(origin);
+        UserMail {
+            subject: title,
+            lines: body.lines().map(str::to_owned).collect(),
+            link: link.map(|(path, origin)| (own.open, format!("{}{path}", origin.trim_end_matches('/')))),
+            hint: own.hint,
+        }
+    })
+    .await
+}

@@ -1,0 +1,177 @@
+//! Types of notifications, which modules declare with their texts.
+
+use backoffice_core::Platform;
+use serde_json::{Map, Value};
+
+/// The channels on which a type of notifications reaches its recipients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channels {
+    /// In the application. A type that is switched off there reaches its recipients on no channel.
+    pub in_app: bool,
+    /// As a push message to the devices of the recipient.
+    pub push: bool,
+    /// By mail.
+    pub email: bool,
+}
+
+impl Channels {
+    /// In the application and as a push message, without mail.
+    pub const USUAL: Self = Self {
+        in_app: true,
+        push: true,
+        email: false,
+    };
+}
+
+/// The texts of a type in a language. In `title` and `body`, `{name}` stands for the parameter of that name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeTexts {
+    /// Code of the language: `en`, `pl`, `es` or `de`.
+    pub locale: &'static str,
+    /// The name of the type in the preferences of users.
+    pub name: &'static str,
+    /// The title of a notification.
+    pub title: &'static str,
+    /// The text of a notification.
+    pub body: &'static str,
+}
+
+/// A type of notifications. A module offers it with `registry.extend(TYPE)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotificationType {
+    /// The name: `<module>.<what has happened>`, at most 100 characters.
+    pub id: &'static str,
+    /// The channels of users who have no preference.
+    pub channels: Channels,
+    /// The texts, at least one; the first one is the default.
+    pub texts: &'static [TypeTexts],
+}
+
+/// Title and text of a notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wording {
+    pub(crate) title: String,
+    pub(crate) body: String,
+}
+
+/// Longest title, in characters.
+const LONGEST_TITLE: usize = 200;
+/// Longest text, in characters.
+const LONGEST_BODY: usize = 2000;
+
+impl NotificationType {
+    /// Returns the texts in a language, else in the default one.
+    pub(crate) fn texts(&self, locale: &str) -> Option<&'static TypeTexts> {
+        let own = self.texts.iter().find(|texts| texts.locale == locale);
+        own.or_else(|| self.texts.first())
+    }
+
+    /// Writes a notification in the default language of the type.
+    pub(crate) fn default_wording(&self, params: &Map<String, Value>) -> Wording {
+        self.wording(self.texts.first().map_or("", |texts| texts.locale), params)
+    }
+
+    /// Writes a notification in a language.
+    pub(crate) fn wording(&self, locale: &str, params: &Map<String, Value>) -> Wording {
+        let texts = self.texts(locale);
+        let filled = |template: Option<&str>, longest| {
+            let text = filled(template.unwrap_or_default(), params);
+            text.chars().take(longest).collect()
+        };
+        Wording {
+            title: filled(texts.map(|texts| texts.title), LONGEST_TITLE),
+            body: filled(texts.map(|texts| texts.body), LONGEST_BODY),
+        }
+    }
+}
+
+/// Returns the types that the modules of the platform offer, by their names.
+pub(crate) fn known(platform: &Platform) -> Vec<NotificationType> {
+    let mut types: Vec<NotificationType> = platform.extensions().copied().collect();
+    types.sort_by_key(|one: &NotificationType| one.id);
+    types
+}
+
+/// Returns the type of this name, if a module offers it.
+pub(crate) fn find(platform: &Platform, id: &str) -> Option<NotificationType> {
+    platform
+        .extensions()
+        .find(|one: &&NotificationType| one.id == id)
+        .copied()
+}
+
+/// Replaces `{name}` by the parameter of that name: texts and numbers; others are empty.
+fn filled(template: &str, params: &Map<String, Value>) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        let Some((name, behind)) = after.split_once('}') else {
+            text.push('{');
+            rest = after;
+            continue;
+        };
+        match params.get(name) {
+            Some(Value::String(value)) => text.push_str(value),
+            Some(Value::Number(value)) => text.push_str(&value.to_string()),
+            _ => {}
+        }
+        rest = behind;
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TYPE: NotificationType = NotificationType {
+        id: "sample.done",
+        channels: Channels::USUAL,
+        texts: &[
+            TypeTexts {
+                locale: "en",
+                name: "Done",
+                title: "{what} is done",
+                body: "{count} of {total}{",
+            },
+            TypeTexts {
+                locale: "de",
+                name: "Fertig",
+                title: "{what} ist fertig",
+                body: "",
+            },
+        ],
+    };
+
+    #[test]
+    fn parameters_take_the_place_of_their_names() {
+        let params = json!({"what": "{count}", "count": 3, "total": null});
+        let params = params.as_object().expect("an object");
+
+        for (locale, title, body) in [
+            ("en", "{count} is done", "3 of {"),
+            ("de", "{count} ist fertig", ""),
+            ("pl", "{count} is done", "3 of {"),
+        ] {
+            let wording = TYPE.wording(locale, params);
+            assert_eq!(
+                (wording.title.as_str(), wording.body.as_str()),
+                (title, body),
+                "{locale}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_parameters_are_cut() {
+        let params = json!({"what": "ä".repeat(300)});
+
+        let wording = TYPE.wording("en", params.as_object().expect("an object"));
+
+        assert_eq!(wording.title.chars().count(), 200);
+    }
+}

@@ -1,0 +1,52 @@
+//! The end of notifications.
+
+use backoffice_test_support::Duration;
+use serde_json::json;
+
+use crate::fixture::{Fixture, LIST, done};
+
+#[actix_web::test]
+async fn a_notification_is_shown_for_a_month_and_erased_a_day_later() {
+    let fixture = Fixture::new().await;
+    fixture.run_due().await;
+    fixture.send(&[done(fixture.a.admin, "A")]).await;
+    fixture.app.advance(Duration::days(29));
+    assert_eq!(fixture.get(&fixture.sign_in().await, LIST).await["total"], 1);
+
+    fixture.app.advance(Duration::hours(25));
+    fixture.run_due().await;
+
+    assert_eq!(
+        (
+            &fixture.get(&fixture.sign_in().await, LIST).await["total"],
+            fixture.count("notifications_notifications").await
+        ),
+        (&json!(0), 1)
+    );
+    fixture.app.advance(Duration::days(1));
+    fixture.send(&[done(fixture.a.admin, "B")]).await;
+    fixture.run_due().await;
+    assert_eq!(
+        fixture.count("notifications_notifications").await,
+        1,
+        "only the new one"
+    );
+}
+
+#[actix_web::test]
+async fn a_deleted_user_leaves_no_notification_and_no_preference() {
+    let fixture = Fixture::new().await;
+    let (other, other_token) = fixture.user("other@alpha.example", &["employee"]).await;
+    let muted = json!([{"type": "samples.sample.failed", "inApp": false}]);
+    fixture.prefer(&other_token, muted.clone()).await;
+    fixture.prefer(&fixture.a.token, muted).await;
+    fixture.send(&[done(fixture.a.admin, "A"), done(other, "B")]).await;
+
+    let path = format!("/auth/users?id={other}");
+    let (status, body) = fixture.app.delete(&fixture.a.token, &path, json!({})).await;
+    assert_eq!(status, 200, "{body}");
+    fixture.app.deliver_events().await;
+
+    assert_eq!(fixture.count("notifications_notifications").await, 1);
+    assert_eq!(fixture.count("notifications_preferences").await, 1);
+}

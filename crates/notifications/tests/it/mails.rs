@@ -1,0 +1,133 @@
+//! Mails.
+
+use backoffice_notifications::New;
+use backoffice_test_support::Duration;
+use serde_json::json;
+
+use crate::fixture::{DONE, Fixture, LIST, MAILED, builder, full};
+
+fn subjects(fixture: &Fixture) -> Vec<String> {
+    fixture.app.mail().take().into_iter().map(|mail| mail.subject).collect()
+}
+
+#[actix_web::test]
+async fn not_2_a_group_is_mailed_once_in_ten_minutes() {
+    let fixture = Fixture::new().await;
+    let (user, token) = (fixture.a.admin, &fixture.a.token);
+    let repeat = || New {
+        group_key: Some("g".to_owned()),
+        link_href: Some("/samples/1".to_owned()),
+        ..New::of(DONE, user).with("name", "A")
+    };
+    fixture.send(&[repeat()]).await;
+    fixture.app.run_jobs().await;
+    assert_eq!(subjects(&fixture), [""; 0], "the type is not mailed");
+    fixture
+        .prefer(token, json!([{"type": "samples.sample.done", "email": true}]))
+        .await;
+
+    fixture.send(&[repeat()]).await;
+    fixture.app.run_jobs().await;
+    let mails = fixture.app.mail().take();
+    assert_eq!(mails.len(), 1);
+    assert_eq!(mails[0].subject, "A is done");
+    assert!(
+        mails[0].text.contains("Look at it.") && mails[0].text.contains("https://office.example/samples/1"),
+        "{}",
+        mails[0].text
+    );
+    let other = New {
+        group_key: Some("other".to_owned()),
+        ..repeat()
+    };
+    fixture.send(&[repeat(), other]).await;
+    fixture.app.run_jobs().await;
+    assert_eq!(subjects(&fixture), ["A is done"], "of the other group");
+    let first = fixture.listed(token, &format!("{LIST}?type=samples.sample.done")).await;
+    for one in &first {
+        assert_eq!(fixture.mark(token, one, "dismiss").await, 200);
+    }
+    fixture.send(&[repeat()]).await;
+    fixture.app.run_jobs().await;
+    assert_eq!(subjects(&fixture), [""; 0], "a new row of the group");
+
+    fixture.app.advance(Duration::minutes(11));
+    fixture.send(&[repeat()]).await;
+    fixture.app.run_jobs().await;
+    assert_eq!(subjects(&fixture), ["A is done"]);
+}
+
+#[actix_web::test]
+async fn a_mail_is_in_the_language_of_the_tenant_and_goes_to_active_users_only() {
+    let fixture = Fixture::new().await;
+    let (other, other_token) = fixture.user("other@alpha.example", &["employee"]).await;
+    for token in [&fixture.a.token, &other_token] {
+        fixture
+            .prefer(token, json!([{"type": "samples.sample.done", "email": true}]))
+            .await;
+    }
+    let tenant = fixture.a.id;
+    fixture
+        .app
+        .sql(&format!(
+            "update directory_tenants set locales = array['de'] where id = '{tenant}'"
+        ))
+        .await;
+    let new = [
+        full(fixture.a.admin),
+        New {
+            link_href: None,
+            ..full(other)
+        },
+    ];
+    fixture.send(&new).await;
+    fixture
+        .app
+        .sql(&format!("update auth_users set is_active = false where id = '{other}'"))
+        .await;
+
+    fixture.app.run_jobs().await;
+
+    let mails = fixture.app.mail().take();
+    assert_eq!(mails.len(), 1);
+    assert_eq!(
+        (mails[0].subject.as_str(), mails[0].language.as_str()),
+        ("First ist fertig", "de")
+    );
+}
+
+#[actix_web::test]
+async fn a_notification_that_was_read_meanwhile_is_not_mailed() {
+    let fixture = Fixture::new().await;
+    let (user, token) = (fixture.a.admin, &fixture.a.token);
+    fixture
+        .send(&[
+            New::of(MAILED, user).with("name", "A"),
+            New::of(MAILED, user).with("name", "B"),
+        ])
+        .await;
+    let all = fixture.listed(token, LIST).await;
+    let read = all
+        .iter()
+        .find(|one| one["title"] == "A has failed")
+        .expect("the notification");
+    assert_eq!(fixture.mark(token, read, "read").await, 200);
+
+    fixture.app.run_jobs().await;
+
+    assert_eq!(subjects(&fixture), ["B has failed"]);
+}
+
+#[actix_web::test]
+async fn without_mail_there_is_no_job() {
+    let fixture = Fixture::of(builder().config("[mail]\ntransport = \"none\"\n")).await;
+
+    assert_eq!(
+        fixture
+            .send(&[New::of(MAILED, fixture.a.admin).with("name", "A")])
+            .await,
+        1
+    );
+
+    assert_eq!(fixture.count("core_jobs where kind like 'notifications.%'").await, 0);
+}

@@ -1,0 +1,2 @@
+drop table notifications_preferences;
+drop table notifications_notifications;
