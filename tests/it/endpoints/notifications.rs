@@ -23,13 +23,18 @@ fn mark(tenant_fixture: &TenantFixture, mark: &str) -> Call {
 
 pub(crate) fn table() -> Vec<Entry> {
     vec![
-        entry(Method::GET, LIST, [], |_, _| {
-            Call::get(LIST)
-                .with_query("status", "unread")
-                .with_query("type", "samples.sample.done")
-                .with_query("severity", "info")
-                .with_query("since", "2026-11-01")
-        }),
+        entry(
+            Method::GET,
+            LIST,
+            [at(Place::QueryList("ids"), Kind::Organization)],
+            |_, _| {
+                Call::get(LIST)
+                    .with_query("status", "unread")
+                    .with_query("type", "samples.sample.done")
+                    .with_query("severity", "info")
+                    .with_query("since", "2026-11-01")
+            },
+        ),
         entry(Method::GET, "/notifications/unread-count", [], |_, _| {
             Call::get("/notifications/unread-count")
         }),

@@ -38,8 +38,6 @@ pub(super) fn routes(routes: &mut Routes) {
             count_unread_notifications,
         )
         .about("Count the caller's unread notifications")
-        .takes_headers(&["If-None-Match"])
-        .sends_headers(&["ETag"])
         .responses(&[304]);
 }
 
