@@ -10,6 +10,8 @@ mod init;
 mod inspect;
 mod jobs;
 mod migrate;
+#[cfg(feature = "onboarding")]
+mod onboarding;
 #[cfg(feature = "directory")]
 pub(crate) mod organization;
 mod output;
@@ -96,6 +98,9 @@ enum Command {
     /// Files
     #[command(subcommand)]
     Attachments(AttachmentsCommand),
+    /// Sign-ups
+    #[command(subcommand)]
+    Onboarding(OnboardingCommand),
     /// Run background jobs and deliver events, without the API, until SIGTERM or SIGINT
     Worker,
     /// The queue of background jobs
@@ -300,6 +305,21 @@ enum JobsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum OnboardingCommand {
+    /// List the requests that are open or have failed
+    List {
+        /// Include completed and expired requests
+        #[arg(long)]
+        all: bool,
+    },
+    /// End a pending request, whose link then leads nowhere
+    Expire {
+        /// Id of the request
+        id: uuid::Uuid,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 enum DeadLettersCommand {
     /// List the undelivered dead letters
     List {
@@ -369,6 +389,7 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Serve => serve::serve(settings).await?,
         Command::Worker => serve::work(settings).await?,
         Command::Attachments(command) => return attachments(settings, command, output).await,
+        Command::Onboarding(command) => sign_ups(settings, command, output).await?,
         Command::Jobs(command) => {
             let host = Host::open(settings, Purpose::Command).await?;
             let outcome = jobs::run(&host, command, output).await;
@@ -436,7 +457,8 @@ fn not_enabled(module: &str) -> Error {
     feature = "directory",
     feature = "auth",
     feature = "api-keys",
-    feature = "attachments"
+    feature = "attachments",
+    feature = "onboarding"
 )))]
 fn not_compiled(module: &str) -> Error {
     Error::other(format!(
@@ -469,6 +491,19 @@ async fn attachments(_settings: Settings, _command: AttachmentsCommand, _output:
     } else {
         "attachments"
     }))
+}
+
+#[cfg(feature = "onboarding")]
+async fn sign_ups(settings: Settings, command: OnboardingCommand, output: Output) -> Result<()> {
+    opened(settings, "onboarding", async |host| {
+        onboarding::run(host, command, output).await
+    })
+    .await
+}
+
+#[cfg(not(feature = "onboarding"))]
+async fn sign_ups(_settings: Settings, _command: OnboardingCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("onboarding"))
 }
 
 #[cfg(feature = "api-keys")]

@@ -3,6 +3,7 @@
 pub mod commands;
 pub mod model;
 
+mod administration;
 mod config;
 mod form;
 mod http;
@@ -23,6 +24,7 @@ use backoffice_core::registry::{Registry, Startup};
 use backoffice_core::{ErrorShape, Module};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
+pub use administration::{RequestSummary, expire_request, list_requests};
 pub use config::OnboardingConfig;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");

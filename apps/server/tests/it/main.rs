@@ -31,6 +31,8 @@ mod killed_jobs;
 mod killed_reads;
 #[cfg(feature = "auth")]
 mod office;
+#[cfg(all(feature = "auth", feature = "onboarding"))]
+mod onboarding;
 #[cfg(all(feature = "auth", feature = "events"))]
 mod outage;
 #[cfg(feature = "auth")]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod administration;
 mod concurrency;
 mod crashes;
 mod erasure;
