@@ -4,6 +4,7 @@ mod bulk;
 mod capture;
 mod compare;
 mod database;
+mod devices;
 mod files;
 pub(crate) mod http;
 mod load;
@@ -12,6 +13,7 @@ mod pgbench;
 mod report;
 mod script;
 mod server;
+mod sign_ups;
 mod streams;
 mod subject;
 mod types;
@@ -35,8 +37,12 @@ enum Other {
     Audit,
     /// A bulk job over 10,000 deals, and its cost for other requests
     Bulk,
+    /// 10,000 reports of devices in a minute, and their cost for other requests
+    Devices,
     /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
     Files,
+    /// The time from the link of a sign-up to its tenant, and what the duration of a submission reveals
+    SignUps,
     /// 1,000 open streams of events: statements, memory, and their cost for other requests
     Streams,
     /// Both login-timing and login-flood
@@ -171,6 +177,8 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         }),
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Files) => files::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Devices) => devices::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::SignUps) => sign_ups::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Streams) => streams::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Waiting) => waiting::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Login) => login::measure(&postgres, program, &work, options, [true, true]),

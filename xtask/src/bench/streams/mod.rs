@@ -116,7 +116,7 @@ fn counted(database: &Database, work: impl FnOnce() -> Result<()>) -> Result<f64
 }
 
 /// Returns the milliseconds of each read of a list, sorted.
-fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Duration) -> Result<Vec<f64>> {
+pub(super) fn reads(server: &Server, token: &str, goes_on: &AtomicBool, until: Duration) -> Result<Vec<f64>> {
     let mut client = Client::connect(server.api())?;
     let request = format!(
         "GET /api/auth/users?pageSize=20 HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
+pub(super) fn percentile(sorted: &[f64], percent: usize) -> f64 {
     sorted.get(sorted.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
