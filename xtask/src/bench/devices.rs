@@ -80,6 +80,8 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     let seconds = started.elapsed().as_secs_f64();
     let mut reports = reports;
     reports.sort_by(f64::total_cmp);
+    // The server has closed the idle connection.
+    let mut client = Client::connect(server.api())?;
     let log = Log::open(&database)?;
     let captured = log.during(|| report(&server, &mut client, &token, 0, 0).map(|_| ()));
     log.close()?;
