@@ -1,7 +1,7 @@
 //! The mails, in the language in which the person signed up.
 
 use backoffice_core::text::one_line;
-use backoffice_core::{Call, Error, Result};
+use backoffice_core::{Call, Result};
 
 use crate::model::Request;
 use crate::texts::{MailTexts, Texts};
@@ -19,9 +19,6 @@ pub(crate) enum Letter {
 
 /// Sends a mail. Callers must check that mail is configured.
 pub(crate) async fn send(call: &Call, request: &Request, to: &str, letter: Letter) -> Result<()> {
-    let Some(mailer) = call.platform().mailer() else {
-        return Err(Error::internal("mail is not configured"));
-    };
     let texts = Texts::of(&request.locale);
     let (written, link): (&MailTexts, String) = match letter {
         Letter::Verification(link) => (&texts.verification_mail, link),
@@ -38,7 +35,5 @@ pub(crate) async fn send(call: &Call, request: &Request, to: &str, letter: Lette
         link: Some((written.button, link)),
         hint: written.hint,
     };
-    let mail = letter.to_mail(to, call.now)?;
-    let sent = mailer.send(&mail).await;
-    sent.map_err(|error| Error::internal(format!("could not send mail: {error}")))
+    letter.send(call, to).await
 }

@@ -1,6 +1,6 @@
 use askama::Template;
 use backoffice_core::mail::Mail;
-use backoffice_core::{Error, Result, Timestamp};
+use backoffice_core::{Call, Error, Result};
 
 /// The contents of a mail in the form that all mails to persons have.
 #[derive(Debug, Clone)]
@@ -32,19 +32,24 @@ struct Text<'a> {
 }
 
 impl Letter {
-    /// Writes the mail to a recipient.
+    /// Mails it to an address. Waits for the mail server.
     ///
     /// # Errors
-    /// If a template can't be rendered.
-    pub fn to_mail(&self, to: &str, written_at: Timestamp) -> Result<Mail> {
+    /// If mail is not configured, a template can't be rendered, or the mail can't be sent.
+    pub async fn send(&self, call: &Call, to: &str) -> Result<()> {
+        let Some(mailer) = call.platform().mailer() else {
+            return Err(Error::internal("mail is not configured"));
+        };
         let rendered = |error: askama::Error| Error::internal(format!("could not render mail: {error}"));
-        Ok(Mail {
+        let mail = Mail {
             to: to.to_owned(),
             subject: self.subject.clone(),
             text: Text { letter: self }.render().map_err(rendered)?,
             html: Html { letter: self }.render().map_err(rendered)?,
             language: self.language.to_owned(),
-            written_at,
-        })
+            written_at: call.now,
+        };
+        let sent = mailer.send(&mail).await;
+        sent.map_err(|error| Error::internal(format!("could not send mail: {error}")))
     }
 }

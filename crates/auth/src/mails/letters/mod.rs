@@ -4,7 +4,6 @@ mod letter;
 mod texts;
 mod user_mail;
 
-use backoffice_core::mail::Mail;
 use backoffice_core::text::one_line;
 use backoffice_core::{Call, Result, Scope};
 use backoffice_directory::config::Settings;
@@ -12,7 +11,7 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
-use crate::foreign;
+use crate::foreign::{self, AddressingTenant};
 use crate::sessions::one_time_token::{NewToken, Purpose};
 use texts::Texts;
 
@@ -88,53 +87,39 @@ async fn send(
     pick: fn(&'static Texts) -> &'static texts::Letter,
     link: Option<&str>,
 ) -> Result<()> {
-    let Some(mailer) = call.platform().mailer() else {
-        return Err(backoffice_core::Error::internal("mail is not configured"));
-    };
     let tenant = {
         let connection = call.database().read_briefly(&Scope::tenant(to.tenant)).await?;
         foreign::addressing_tenant(&connection, to.tenant).await?
     };
-    let settings = call.provided::<Settings>()?;
-    let locales = tenant.as_ref().and_then(|tenant| tenant.locales.as_ref());
-    let requested = locales
-        .and_then(|locales| locales.first())
-        .unwrap_or(&settings.i18n.default);
-    let texts = Texts::of(requested);
-    let mail = write(
-        texts,
-        pick(texts),
-        to,
-        tenant.map(|tenant| tenant.name).as_deref(),
-        link,
-        call,
-    )?;
-    mailer
-        .send(&mail)
-        .await
-        .map_err(|error| backoffice_core::Error::internal(format!("could not send mail: {error}")))
-}
-
-fn write(
-    texts: &'static Texts,
-    letter: &'static texts::Letter,
-    to: Recipient<'_>,
-    tenant: Option<&str>,
-    link: Option<&str>,
-    call: &Call,
-) -> Result<Mail> {
-    let tenant = one_line(tenant.unwrap_or("Backoffice"));
-    let filled = |line: &str| line.replace("{tenant}", &tenant);
+    let texts = texts_for(call, tenant.as_ref())?;
+    let letter = pick(texts);
+    let name = one_line(tenant.as_ref().map_or("Backoffice", |tenant| &tenant.name));
+    let filled = |line: &str| line.replace("{tenant}", &name);
     let letter = Letter {
         language: texts.code,
         subject: filled(letter.subject),
-        greeting: match to.name {
-            Some(name) => texts.greeting_name.replace("{name}", &one_line(name)),
-            None => texts.greeting.to_owned(),
-        },
+        greeting: texts.greeting_of(to.name),
         lines: letter.lines.iter().map(|line| filled(line)).collect(),
         link: link.map(|link| (letter.button, link.to_owned())),
         hint: letter.hint,
     };
-    letter.to_mail(to.email, call.now)
+    letter.send(call, to.email).await
+}
+
+/// Returns the texts in the language of a tenant, else in that of the platform.
+fn texts_for(call: &Call, tenant: Option<&AddressingTenant>) -> Result<&'static Texts> {
+    let settings = call.provided::<Settings>()?;
+    let locales = tenant.and_then(|tenant| tenant.locales.as_ref());
+    let locale = locales.and_then(|locales| locales.first());
+    Ok(Texts::of(locale.unwrap_or(&settings.i18n.default)))
+}
+
+impl Texts {
+    /// Returns the first line of a mail to a person.
+    fn greeting_of(&self, name: Option<&str>) -> String {
+        match name {
+            Some(name) => self.greeting_name.replace("{name}", &one_line(name)),
+            None => self.greeting.to_owned(),
+        }
+    }
 }

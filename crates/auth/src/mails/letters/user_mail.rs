@@ -1,9 +1,8 @@
 use backoffice_core::text::one_line;
-use backoffice_core::{Call, Error, Result, Scope};
-use backoffice_directory::config::Settings;
+use backoffice_core::{Call, Result, Scope};
 use uuid::Uuid;
 
-use super::{Letter, Texts};
+use super::{Letter, texts_for};
 use crate::{foreign, users};
 
 /// The contents of a mail to a user.
@@ -25,9 +24,6 @@ pub struct UserMail {
 /// # Errors
 /// If mail is not configured or can't be sent, or the database can't be reached.
 pub async fn mail_user(call: &Call, tenant: Uuid, user: Uuid, contents: impl FnOnce(&str) -> UserMail) -> Result<bool> {
-    let Some(mailer) = call.platform().mailer() else {
-        return Err(Error::internal("mail is not configured"));
-    };
     let scope = Scope::tenant(tenant);
     let (account, addressing) = {
         let connection = call.database().read_briefly(&scope).await?;
@@ -37,9 +33,7 @@ pub async fn mail_user(call: &Call, tenant: Uuid, user: Uuid, contents: impl FnO
     let Some(account) = account.filter(|account| account.is_active) else {
         return Ok(false);
     };
-    let settings = call.provided::<Settings>()?;
-    let locales = addressing.and_then(|tenant| tenant.locales).unwrap_or_default();
-    let texts = Texts::of(locales.first().unwrap_or(&settings.i18n.default));
+    let texts = texts_for(call, addressing.as_ref())?;
     let UserMail {
         subject,
         lines,
@@ -49,16 +43,11 @@ pub async fn mail_user(call: &Call, tenant: Uuid, user: Uuid, contents: impl FnO
     let letter = Letter {
         language: texts.code,
         subject: one_line(&subject),
-        greeting: match &account.name {
-            Some(name) => texts.greeting_name.replace("{name}", &one_line(name)),
-            None => texts.greeting.to_owned(),
-        },
+        greeting: texts.greeting_of(account.name.as_deref()),
         lines,
         link,
         hint,
     };
-    let mail = letter.to_mail(&account.email, call.now)?;
-    let sent = mailer.send(&mail).await;
-    sent.map_err(|error| Error::internal(format!("could not send mail: {error}")))?;
+    letter.send(call, &account.email).await?;
     Ok(true)
 }
