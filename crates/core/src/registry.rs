@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::command::{Command, CommandRegistry, Entity, Interceptor};
+use crate::command::{Command, CommandRegistry, DeferredWork, Entity, Interceptor};
 use crate::config::{Config, ConfigError};
 use crate::events::{Subscriber, Subscribers};
 use crate::identity::{Authenticator, Authenticators, OrganizationTree};
@@ -54,6 +54,15 @@ impl Registry {
     /// Registers an interceptor. Interceptors run by priority, then id.
     pub fn interceptor(&mut self, interceptor: Interceptor) -> &mut Self {
         self.commands.add_interceptor(interceptor);
+        self
+    }
+
+    /// Registers the handler of what transactions defer in items of this type ([`Tx::defer`](crate::command::Tx::defer)). Handlers run in the
+    /// order of their registration, which follows that of the modules.
+    pub fn deferred_work<T: Send + Sync + 'static>(&mut self, work: DeferredWork<T>) -> &mut Self {
+        if !self.commands.add_deferred_work(work) {
+            self.duplicates.push(std::any::type_name::<T>());
+        }
         self
     }
 

@@ -11,6 +11,7 @@ use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+use super::deferred;
 use super::entity::{AnyEntity, Transition};
 use super::execute::{Execution, entity, is_failure, within_limit};
 use super::interceptor::{self, Hook, InterceptorContext};
@@ -184,9 +185,15 @@ impl<C: BatchCommand> Batch<'_, C> {
             .map(|item| item.id)
             .filter(|id| !outcomes.contains_key(id))
             .collect();
-        let Some(changes) = self.changes(tx, &done, before, &mut outcomes).await? else {
+        let Some(mut changes) = self.changes(tx, &done, before, &mut outcomes).await? else {
             return Ok(None);
         };
+        if changes.is_empty() {
+            return Ok(Some(outcomes));
+        }
+        deferred::run(tx).await?;
+        let is_item = |id: &str| Uuid::parse_str(id).is_ok_and(|id| self.commands.contains_key(&id));
+        assign_events(&mut changes, tx.take_events(), is_item);
         self.record(tx, changes, &mut outcomes).await?;
         Ok(Some(outcomes))
     }
@@ -270,17 +277,10 @@ impl<C: BatchCommand> Batch<'_, C> {
                 events: Vec::new(),
             });
         }
-        let mut events = by_resource(tx.take_events());
-        for change in &mut changes {
-            change.events = events.remove(&change.id.to_string()).unwrap_or_default();
-        }
         Ok(Some(changes))
     }
 
     async fn record(&self, tx: &mut Tx<'_>, changes: Vec<Change>, outcomes: &mut Outcomes) -> Result<()> {
-        if changes.is_empty() {
-            return Ok(());
-        }
         (self.before_log)(tx.conn()).await?;
         outcomes.extend(changes.iter().map(|one| (one.id, ItemOutcome::Changed(one.log_id))));
         let entries: Vec<NewEntry<'_>> = changes
@@ -408,11 +408,22 @@ impl<C: BatchCommand> Batch<'_, C> {
     }
 }
 
-/// Groups events by their resource.
-fn by_resource(events: Vec<Event>) -> HashMap<String, Vec<Event>> {
-    let mut by_resource: HashMap<String, Vec<Event>> = HashMap::new();
+/// Gives each change the events about its resource. Events about resources outside of the batch belong to the first change; those about items
+/// that did not change are dropped.
+fn assign_events(changes: &mut [Change], events: Vec<Event>, is_item: impl Fn(&str) -> bool) {
+    let index: HashMap<String, usize> = changes
+        .iter()
+        .enumerate()
+        .map(|(at, one)| (one.id.to_string(), at))
+        .collect();
     for event in events {
-        by_resource.entry(event.id.clone()).or_default().push(event);
+        let at = match index.get(&event.id) {
+            Some(at) => *at,
+            None if is_item(&event.id) => continue,
+            None => 0,
+        };
+        if let Some(change) = changes.get_mut(at) {
+            change.events.push(event);
+        }
     }
-    by_resource
 }

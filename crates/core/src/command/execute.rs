@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::affected::{self, AffectedResource};
+use super::deferred;
 use super::entity::{AnyEntity, EntityRef, LockedRow, Transition};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
@@ -278,12 +279,12 @@ impl<C: Command> Execution<'_, C> {
             ..interception
         };
         interceptor::run(tx, &interception).await?;
-        let response = response(output);
         let (affected_keys, affected_events) = affected::changed(tx, &affected_before, &affected_after)?;
         let differs = before.is_some() != after.is_some() || !changes.is_empty() || !affected_keys.is_empty();
         if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
+            let output = self.command.complete(tx, output).await?;
             return Ok(Done {
-                response,
+                response: response(output),
                 operation: None,
                 changed: false,
                 log_id: Uuid::nil(),
@@ -292,6 +293,8 @@ impl<C: Command> Execution<'_, C> {
         for event in affected_events {
             tx.emit(event);
         }
+        deferred::run(tx).await?;
+        let response = response(self.command.complete(tx, output).await?);
         let log_id = tx.new_id();
         let affected = affected::record(tx, log_id, &affected_keys, &affected_before, &affected_after).await?;
         let change = Change {

@@ -5,6 +5,7 @@ mod affected;
 mod batch;
 mod changes;
 mod context;
+mod deferred;
 mod entity;
 mod execute;
 mod history;
@@ -30,6 +31,7 @@ use crate::time::Timestamp;
 
 pub use crate::context::Operation;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
+pub use deferred::DeferredWork;
 pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, LockedRow, Locker, Tracking, Transition};
 pub use history::HistoryOutcome;
 pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
@@ -134,6 +136,12 @@ pub trait Command: Send + Sync + 'static {
 
     /// Applies the change. The bus does the rest: locks, snapshots, guards, log, events.
     fn apply(&self, tx: &mut Tx<'_>) -> impl Future<Output = Result<Self::Output>> + Send;
+
+    /// Completes the result with what the [deferred work](DeferredWork) of the transaction has found. Reads only: snapshots and events are
+    /// complete by then. Not called for the items of a bulk job, whose results nobody reads.
+    fn complete(&self, _tx: &mut Tx<'_>, output: Self::Output) -> impl Future<Output = Result<Self::Output>> + Send {
+        async { Ok(output) }
+    }
 }
 
 /// The registered properties of a command.

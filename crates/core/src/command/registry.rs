@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::deferred::{DeferredWork, RegisteredWork};
 use super::{AnyEntity, Command, CommandInfo, Entity, EntityOf, Interceptor};
 use crate::config::ConfigError;
 use crate::platform::Platform;
 
-/// The commands, entities and interceptors of the enabled modules.
+/// The commands, entities, interceptors and deferred work of the enabled modules.
 #[derive(Default)]
 pub struct CommandRegistry {
     commands: BTreeMap<&'static str, CommandInfo>,
     entities: BTreeMap<&'static str, Arc<dyn AnyEntity>>,
     interceptors: Vec<Interceptor>,
+    deferred_work: Vec<RegisteredWork>,
 }
 
 impl std::fmt::Debug for CommandRegistry {
@@ -45,6 +47,14 @@ impl CommandRegistry {
         self.interceptors.sort_by_key(|one| (one.priority, one.id));
     }
 
+    /// Returns false when the type has a handler.
+    pub(crate) fn add_deferred_work<T: Send + Sync + 'static>(&mut self, work: DeferredWork<T>) -> bool {
+        let work = RegisteredWork::new(work);
+        let is_new = self.deferred_work.iter().all(|one| one.items != work.items);
+        self.deferred_work.push(work);
+        is_new
+    }
+
     /// Returns all commands, by id.
     pub fn commands(&self) -> impl Iterator<Item = &CommandInfo> {
         self.commands.values()
@@ -69,6 +79,10 @@ impl CommandRegistry {
 
     pub(super) fn interceptors(&self) -> &[Interceptor] {
         &self.interceptors
+    }
+
+    pub(super) fn deferred_work(&self) -> &[RegisteredWork] {
+        &self.deferred_work
     }
 
     /// Rejects commands on unregistered kinds, and ids and labels in a form that the log does not support.

@@ -9,6 +9,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+use super::deferred::DeferredItems;
 use super::entity::{AnyEntity, AnyRow, LockedRow, Locker};
 use crate::context::RequestContext;
 use crate::db::{Connection, PreparedSql, Visibility};
@@ -27,6 +28,7 @@ pub struct Tx<'a> {
     now: Timestamp,
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
+    deferred: DeferredItems,
     wrote_secret: Vec<&'static str>,
     changed_kinds: BTreeSet<&'static str>,
     stays: bool,
@@ -50,6 +52,7 @@ pub(crate) struct Savepoint {
     now: Timestamp,
     events: usize,
     after_commit: usize,
+    deferred: usize,
     secrets: usize,
 }
 
@@ -94,6 +97,7 @@ impl<'a> Tx<'a> {
             now: context.now(),
             events: Vec::new(),
             after_commit: Vec::new(),
+            deferred: DeferredItems::default(),
             wrote_secret: Vec::new(),
             changed_kinds: BTreeSet::new(),
             stays: false,
@@ -268,6 +272,16 @@ impl<'a> Tx<'a> {
         self.after_commit.push(Box::new(hint));
     }
 
+    /// Leaves work for the end of the transaction: the [handler](super::DeferredWork) that was registered for this type gets all items at once
+    /// ([`Registry::deferred_work`](crate::registry::Registry::deferred_work)). An item without a handler ends the execution with an error.
+    pub fn defer<T: Send + Sync + 'static>(&mut self, item: T) {
+        self.deferred.push(item);
+    }
+
+    pub(super) fn deferred(&mut self) -> &mut DeferredItems {
+        &mut self.deferred
+    }
+
     /// Reports to the bus that the command overwrote a secret field: the log entry redacts it and carries no undo token.
     pub fn wrote_secret(&mut self, field: &'static str) {
         self.wrote_secret.push(field);
@@ -316,6 +330,7 @@ impl<'a> Tx<'a> {
             now: self.now,
             events: self.events.len(),
             after_commit: self.after_commit.len(),
+            deferred: self.deferred.len(),
             secrets: self.wrote_secret.len(),
         })
     }
@@ -329,6 +344,7 @@ impl<'a> Tx<'a> {
         self.now = savepoint.now;
         self.events.truncate(savepoint.events);
         self.after_commit.truncate(savepoint.after_commit);
+        self.deferred.truncate(savepoint.deferred);
         self.wrote_secret.truncate(savepoint.secrets);
         Ok(())
     }

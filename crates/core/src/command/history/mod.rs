@@ -12,6 +12,7 @@ use uuid::Uuid;
 use self::entry::Claimed;
 use self::restore::restore;
 use super::affected::{self, AffectedResource, Direction};
+use super::deferred;
 use super::execute::{entity, operation, record_failure};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
@@ -116,7 +117,7 @@ fn column(field: &str) -> String {
 }
 
 /// Checks deferred keys now, while a violation can still be reported as a conflict; at the commit it would be a failure.
-async fn check_deferred(tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
+async fn check_constraints(tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
     let checked = sql_query("set constraints all immediate").execute(tx.conn()).await;
     checked.map(drop).map_err(|error| violated(error.into(), claimed))
 }
@@ -261,7 +262,8 @@ impl Request {
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
         let left_out = affected::restore(tx, &claimed.affected, &others, self.direction).await;
         dropped.extend(left_out.map_err(|error| violated(error, &claimed))?);
-        check_deferred(tx, &claimed).await?;
+        check_constraints(tx, &claimed).await?;
+        deferred::run(tx).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
         let response = response(outcome);
         idempotency::finish(tx, &response, operation.as_ref()).await?;
