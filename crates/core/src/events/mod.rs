@@ -11,6 +11,7 @@ mod notifier;
 mod relay;
 mod retention;
 mod services;
+mod skip;
 mod stored;
 mod subscriber;
 

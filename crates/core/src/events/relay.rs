@@ -1,14 +1,17 @@
 //! The relay of a node: delivers events from the outbox to the subscribers.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::claim::{self, Claimed};
 use super::deliver;
+use super::skip::skip_unwanted;
 use crate::backoff::Backoff;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
@@ -43,15 +46,26 @@ pub async fn relay(runtime: Runtime, mut stop: Stop) {
             () = stop.set() => return,
         }
     }
-    join_all((0..SLOTS).map(|_| slot(Relay::new(runtime.clone()), stop.clone()))).await;
+    let busy = Arc::new(Notify::new());
+    let slots = (0..SLOTS).map(|number| {
+        slot(
+            Relay::new(runtime.clone()),
+            number == 0,
+            Arc::clone(&busy),
+            stop.clone(),
+        )
+    });
+    join_all(slots).await;
 }
 
-async fn slot(mut relay: Relay, mut stop: Stop) {
+/// Delivers events until the signal. Only the first slot looks after every commit; it wakes the others when it finds something to deliver.
+async fn slot(mut relay: Relay, is_first: bool, busy: Arc<Notify>, mut stop: Stop) {
     let mut notifier = relay.runtime.platform.commit_notifier().listen();
     let mut backoff = Backoff::new(POLL, LONGEST_PAUSE);
     while !stop.is_set() {
         match relay.run_one().await {
             Ok(true) => {
+                busy.notify_waiters();
                 backoff.succeeded();
                 continue;
             }
@@ -63,7 +77,8 @@ async fn slot(mut relay: Relay, mut stop: Stop) {
         }
         tokio::select! {
             () = sleep(backoff.wait()) => {}
-            () = notifier.notified() => sleep(GATHER).await,
+            () = notifier.notified(), if is_first => sleep(GATHER).await,
+            () = busy.notified(), if !is_first => {}
             () = stop.set() => {}
         }
     }
@@ -88,7 +103,8 @@ impl Relay {
         }
     }
 
-    /// Claims one cursor and delivers the events after it; false when none could be claimed. A subscriber that fails is not an error here.
+    /// Passes events that no subscriber wants, then claims one cursor and delivers the events after it; false when none could be claimed. A
+    /// subscriber that fails is not an error here.
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -100,7 +116,10 @@ impl Relay {
         if self.met.is_none_or(|met| met.after(time::Duration::seconds(1)) <= now) {
             self.create_missing_cursors(now).await?;
         }
-        let mut claimed = claim::claim(&self.runtime, now).await?;
+        let mut claimed = match skip_unwanted(&self.runtime, now).await? {
+            true => claim::claim(&self.runtime, now).await?,
+            false => None,
+        };
         if claimed.is_none() && self.create_missing_cursors(now).await? > 0 {
             claimed = claim::claim(&self.runtime, now).await?;
         }

@@ -55,6 +55,13 @@ impl Subscribers {
         self.0.keys().copied().collect()
     }
 
+    /// Returns the patterns of all subscribers in the form of `like`, each beside the name of its subscriber.
+    pub(super) fn patterns(&self) -> (Vec<&'static str>, Vec<String>) {
+        let all = self.0.values();
+        all.flat_map(|one| one.like_patterns().map(|pattern| (one.id, pattern)))
+            .unzip()
+    }
+
     pub(super) fn replays(&self) -> Vec<bool> {
         self.0.values().map(|one| one.replay).collect()
     }

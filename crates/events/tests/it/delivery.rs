@@ -5,9 +5,10 @@ use std::time::Duration;
 use backoffice_core::Call;
 use backoffice_core::events::{Relay, dead_letters};
 use backoffice_test_support::{Duration as Span, TestApp};
+use serde_json::json;
 use tokio::time::timeout;
 
-use crate::sample::{A, B, Fragile, MODULE, announce_in, created, effects, happened};
+use crate::sample::{A, B, Fragile, MODULE, SELECTIVE, announce_in, created, effects, happened};
 
 async fn app() -> TestApp {
     TestApp::new(&[&MODULE]).await
@@ -32,6 +33,46 @@ async fn every_event_of_every_tenant_arrives_once_and_only_at_its_subscribers() 
     let behind = "select 1 as one from core_event_cursors c join core_event_streams s using (tenant_id) \
                   where s.name = 'log' and c.last_seq <> s.last_seq";
     assert!(app.rows(behind).await.is_empty());
+}
+
+#[actix_web::test]
+async fn events_that_no_subscriber_wants_move_all_cursors_with_one_statement() {
+    let app = TestApp::builder(&[&SELECTIVE]).through_proxy().build().await;
+    announce_in(&app, A, None, created(1)).await;
+    app.deliver_events().await;
+    let mut relay = Relay::new(app.runtime().clone());
+    announce_in(&app, A, None, happened("other.thing.made", 0)).await;
+    relay.run_one().await.expect("the cursors move");
+    for number in 0..250 {
+        announce_in(&app, A, None, happened("other.thing.made", number)).await;
+    }
+
+    let (delivered, statements) = app.count_statements(relay.run_one()).await;
+
+    assert!(!delivered.expect("the cursors move"));
+    // Settings of the connections come on top of the move, and of the look for tenants without cursors.
+    assert!(statements <= 4, "{statements} statements");
+    let ends = "select c.last_seq from core_event_cursors c where c.tenant_id = '00000000-0000-0000-0000-00000000000a'";
+    assert_eq!(
+        app.rows(ends).await,
+        [json!({"last_seq": 252}), json!({"last_seq": 252})]
+    );
+    assert_eq!(effects(&app, A, "counter").await, [(1, 1)]);
+}
+
+#[actix_web::test]
+async fn a_cursor_stops_before_the_first_event_that_its_subscriber_wants() {
+    let app = TestApp::new(&[&SELECTIVE]).await;
+    for number in 0..120 {
+        announce_in(&app, A, None, happened("other.thing.made", number)).await;
+    }
+    announce_in(&app, A, None, created(1)).await;
+    announce_in(&app, A, None, happened("sampled.thing.made", 1)).await;
+
+    app.deliver_events().await;
+
+    assert_eq!(effects(&app, A, "counter").await, [(121, 1)]);
+    assert_eq!(effects(&app, A, "fragile").await, [(121, 1)]);
 }
 
 #[actix_web::test]

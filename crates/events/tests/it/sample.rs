@@ -47,15 +47,25 @@ impl Fragile {
 }
 
 pub(crate) static MODULE: Module = Module {
+    register,
+    ..MODULE_WITHOUT_SUBSCRIBERS
+};
+
+/// The module without the subscriber of all events.
+pub(crate) static SELECTIVE: Module = Module {
+    register: register_selective,
+    ..MODULE_WITHOUT_SUBSCRIBERS
+};
+
+const MODULE_WITHOUT_SUBSCRIBERS: Module = Module {
     name: "sample",
     title: "Sample",
     features: &[THINGS, SECRETS],
-    register,
     start,
     ..Module::EMPTY
 };
 
-fn register(registry: &mut Registry) {
+fn register_selective(registry: &mut Registry) {
     registry
         .subscribe(Subscriber {
             id: "sample.counter",
@@ -68,13 +78,17 @@ fn register(registry: &mut Registry) {
             patterns: &["sample.thing.created"],
             handler: |connection, call, event| Box::pin(fragile(connection, call, event)),
             replay: false,
-        })
-        .subscribe(Subscriber {
-            id: "sample.witness",
-            patterns: &["*"],
-            handler: |connection, call, event| Box::pin(write(connection, call, event, "witness")),
-            replay: true,
         });
+}
+
+fn register(registry: &mut Registry) {
+    register_selective(registry);
+    registry.subscribe(Subscriber {
+        id: "sample.witness",
+        patterns: &["*"],
+        handler: |connection, call, event| Box::pin(write(connection, call, event, "witness")),
+        replay: true,
+    });
 }
 
 /// Records an effect of a subscriber: a stream whose name contains subscriber and event, and whose number counts the deliveries.

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
 mod cancelling;
+mod deferred;
 mod failures;
 mod fixture;
 mod list;

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod interceptors;
+mod recount;
 mod set_number;
 mod thing;
 
@@ -35,6 +36,7 @@ fn register(registry: &mut Registry) {
     registry
         .entity::<thing::Thing>()
         .command::<set_number::SetNumber>()
-        .interceptor(interceptors::BY_NAME);
+        .interceptor(interceptors::BY_NAME)
+        .deferred_work::<recount::Numbered>(|tx, numbered| Box::pin(recount::recount(tx, numbered)));
     backoffice_progress::bulk::register::<bulk::NumberThings>(registry);
 }

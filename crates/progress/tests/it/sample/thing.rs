@@ -1,6 +1,6 @@
 //! Things.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::{Result, Timestamp};
 use diesel::{
     AsChangeset, ExpressionMethods, Identifiable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, table,
@@ -9,6 +9,8 @@ use diesel::{
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+use super::recount::Numbered;
 
 table! {
     sample_things (tenant_id, id) {
@@ -100,6 +102,14 @@ impl Entity for Thing {
             .filter(sample_things::tenant_id.eq(tenant))
             .filter(sample_things::id.eq_any(ids));
         delete(gone).execute(tx.conn()).await?;
+        Ok(())
+    }
+
+    async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        if let Some(after) = step.to {
+            let number = after.row::<ThingRow>()?.number;
+            tx.defer(Numbered { id: step.id, number });
+        }
         Ok(())
     }
 }

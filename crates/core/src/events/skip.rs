@@ -1,0 +1,101 @@
+//! Moves cursors past events that their subscribers do not want, all of them with one statement.
+//!
+//! Most commits announce events without a subscriber. Delivering those to each cursor would cost a claim and a transaction for each
+//! subscriber of the tenant.
+
+use diesel::sql_types::{Array, BigInt, Bool, Text, Timestamptz};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+
+use super::Subscriber;
+use crate::db::Prepared;
+use crate::error::Result;
+use crate::platform::Runtime;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// Events that one statement passes at most for a cursor, so that one that is far behind does not make it long.
+const MOST: i64 = 10_000;
+
+#[derive(QueryableByName)]
+struct Remains {
+    #[diesel(sql_type = Bool)]
+    remains: bool,
+}
+
+/// Moves every cursor that waits for its first attempt to the event before the first one that its subscriber wants, or to the end. Cursors that
+/// another relay locks, delivers or repeats stay where they are. Returns whether a delivery is due afterwards.
+pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp) -> Result<bool> {
+    let (names, patterns) = runtime.platform.subscribers().patterns();
+    let mut connection = runtime.database.unlogged(&Scope::system()).await?;
+    // Numbers are assigned under a lock that is held until the commit, so a snapshot with the end of a stream has all events before it.
+    let statement = sql_query(
+        "with wanted as (
+            select * from unnest($2, $3) as w (subscriber, pattern)
+        ), behind as (
+            select c.tenant_id, c.id, c.subscriber, c.last_seq, least(s.last_seq, c.last_seq + $4) as end_seq, s.last_seq as stream_seq
+            from core_event_cursors c
+            join core_event_streams s on s.tenant_id = c.tenant_id and s.name = 'log'
+            where c.subscriber = any($2) and c.last_seq < s.last_seq and c.attempt = 0
+            order by c.tenant_id, c.id
+            for update of c skip locked
+        ), reached as (
+            select b.tenant_id, b.id, b.stream_seq, coalesce(
+                (select min(e.seq) - 1 from core_outbox_events e
+                 where e.tenant_id = b.tenant_id and e.seq > b.last_seq and e.seq <= b.end_seq
+                   and exists (select from wanted w where w.subscriber = b.subscriber and e.name like w.pattern)),
+                b.end_seq) as seq
+            from behind b
+        ), moved as (
+            update core_event_cursors c set last_seq = r.seq, updated_at = $1
+            from reached r where c.tenant_id = r.tenant_id and c.id = r.id and r.seq > c.last_seq
+        )
+        select exists (select from reached where seq < stream_seq)
+            or exists (
+                select from core_event_cursors c
+                where c.subscriber = any($2) and c.attempt > 0 and c.next_at <= $1 and (c.lease_until is null or c.lease_until < $1)
+            ) as remains",
+    )
+    .bind::<Timestamptz, _>(now)
+    .bind::<Array<Text>, _>(names)
+    .bind::<Array<Text>, _>(patterns)
+    .bind::<BigInt, _>(MOST);
+    let found: Remains = Prepared(statement).get_result(&mut *connection).await?;
+    Ok(found.remains)
+}
+
+impl Subscriber {
+    /// Returns its patterns in the form of `like`.
+    pub(super) fn like_patterns(&self) -> impl Iterator<Item = String> {
+        let escaped = |text: &str| text.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+        self.patterns
+            .iter()
+            .flat_map(move |pattern| match pattern.strip_suffix('*') {
+                None => vec![escaped(pattern)],
+                Some(prefix) => {
+                    let itself = prefix.strip_suffix('.').map(escaped);
+                    let below = format!("{}%", escaped(prefix));
+                    itself.into_iter().chain([below]).collect()
+                }
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_the_same_names_as_those_of_subscribers() {
+        let subscriber = Subscriber {
+            id: "sample.one",
+            patterns: &["auth.user.deleted", "api_keys.*", "*"],
+            handler: |_, _, _| Box::pin(async { Ok(()) }),
+            replay: false,
+        };
+
+        let patterns: Vec<String> = subscriber.like_patterns().collect();
+
+        assert_eq!(patterns, ["auth.user.deleted", r"api\_keys", r"api\_keys.%", "%"]);
+    }
+}
