@@ -4,6 +4,7 @@ pub mod admin;
 mod admin_host;
 pub mod app;
 mod background;
+pub mod child;
 pub mod cli;
 pub mod config;
 mod connections;

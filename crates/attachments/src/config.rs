@@ -39,6 +39,11 @@ pub struct AttachmentsConfig {
     /// Memory of all images that are being rendered. Default 256 MiB.
     #[serde(deserialize_with = "config::bytes")]
     pub render_memory: u64,
+    /// Whether the texts of PDF, of documents of word processors and of long texts are extracted after the upload. Default true.
+    pub extract_text: bool,
+    /// The program that extracts texts, with the arguments `extract-text` and the kind of the document: one that calls
+    /// [`run_child`](crate::run_child). Without it no text is extracted. Default: the host itself.
+    pub extract_program: Option<PathBuf>,
     /// The virus scanner.
     pub scan: ScanConfig,
     /// Stores in S3.
@@ -74,6 +79,8 @@ impl Default for AttachmentsConfig {
             image_cache_dir: None,
             image_cache: 2 * 1024 * 1024 * 1024,
             render_memory: 256 * 1024 * 1024,
+            extract_text: true,
+            extract_program: None,
             scan: ScanConfig::default(),
             s3: S3Config::default(),
         }

@@ -9,8 +9,10 @@ use uuid::Uuid;
 
 use crate::config::AttachmentsConfig;
 use crate::error::Error;
+use crate::extraction::{DocumentKind, Extractor};
 use crate::images::Images;
 use crate::stores::{SpoolFolder, Stores};
+use crate::upload::is_read_at_once;
 
 /// The files of this process.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct Files {
     pub(crate) stores: Stores,
     pub(crate) spool: Arc<SpoolFolder>,
     pub(crate) images: Images,
+    /// Extracts texts after uploads, if that is configured.
+    pub(crate) extractor: Option<Extractor>,
     uploads: Arc<Semaphore>,
     of_tenants: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
@@ -33,7 +37,9 @@ pub(crate) struct UploadPermit {
 
 impl Files {
     pub(crate) fn new(config: AttachmentsConfig, stores: Stores, spool: SpoolFolder, images: Images) -> Self {
+        let program = config.extract_program.clone().filter(|_| config.extract_text);
         Self {
+            extractor: program.map(Extractor::new),
             uploads: Arc::new(Semaphore::new(config.max_concurrent_uploads)),
             config,
             stores,
@@ -60,6 +66,11 @@ impl Files {
             tenant,
             _of_process: of_process,
         })
+    }
+
+    /// Returns whether the text of a file of this media type and length is extracted after its upload.
+    pub(crate) fn extracts(&self, mime_type: &str, length: u64) -> bool {
+        self.extractor.is_some() && !is_read_at_once(mime_type, length) && DocumentKind::of(mime_type, length).is_some()
     }
 
     /// Returns the quota of a tenant without one of its own.

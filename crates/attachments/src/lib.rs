@@ -7,6 +7,7 @@ pub mod commands;
 mod config;
 mod documented;
 mod error;
+mod extraction;
 mod files;
 mod hosts;
 mod http;
@@ -32,6 +33,7 @@ use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
 
 pub use config::{AttachmentsConfig, S3Config, ScanConfig};
+pub use extraction::run_child;
 pub use relocation::enqueue_move;
 pub use upload::Scanner;
 
@@ -71,6 +73,7 @@ fn register(registry: &mut Registry) {
     commands::register(registry);
     bulk::register(registry);
     registry
+        .job::<extraction::ExtractText>()
         .job::<relocation::MoveFiles>()
         .job::<retention::DeleteFilesOfAbsentRecords>()
         .schedule::<retention::DeleteFilesOfAbsentRecords>(retention::SCHEDULE, retention::EVERY);

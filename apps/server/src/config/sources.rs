@@ -119,7 +119,7 @@ impl Settings {
     /// Returns the configuration for the modules.
     #[must_use]
     pub fn to_core(&self) -> CoreConfig {
-        CoreConfig::new(self.with_site(), self.is_development())
+        CoreConfig::new(self.with_program(self.with_site()), self.is_development())
     }
 
     /// Returns the settings; in development, the default site is the listener, under both of its names.
@@ -140,6 +140,22 @@ impl Settings {
             .and_then(|site| site.set_override("app.allowed_origins", allowed))
             .and_then(|site| site.build());
         site.unwrap_or(raw)
+    }
+
+    /// Returns the settings; by default this program extracts the texts of documents.
+    fn with_program(&self, settings: Config) -> Config {
+        const KEY: &str = "attachments.extract_program";
+        let Ok(program) = std::env::current_exe() else {
+            return settings;
+        };
+        if self.has(KEY) || !cfg!(feature = "attachments") {
+            return settings;
+        }
+        let with_program = Config::builder()
+            .add_source(settings.clone())
+            .set_override(KEY, program.to_string_lossy().into_owned())
+            .and_then(|with_program| with_program.build());
+        with_program.unwrap_or(settings)
     }
 
     /// Returns whether this key is set.

@@ -21,6 +21,8 @@ mod dead_letters;
 mod directory;
 #[cfg(feature = "auth")]
 mod edge;
+#[cfg(all(feature = "auth", feature = "attachments"))]
+mod extraction;
 mod init;
 mod inspection;
 #[cfg(feature = "auth")]

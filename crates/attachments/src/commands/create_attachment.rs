@@ -1,12 +1,14 @@
 //! Saves an uploaded file.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Error as CoreError, Feature, Placement, Result, Timestamp};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
 
 use crate::acl;
 use crate::error::Error;
+use crate::extraction::ExtractText;
 use crate::model::{ALL_FIELDS, Attachment, NewAttachment};
 use crate::query::fields;
 use crate::query::staged::{self, Settled};
@@ -56,6 +58,10 @@ impl Command for CreateAttachment {
         let key = row.field_key.as_deref().unwrap_or(ALL_FIELDS);
         if self.is_limited && fields::is_over(tx, entity, record, Some(key)).await? {
             return Err(Error::LimitReached.into());
+        }
+        if self.file.content_state == "pending" {
+            let job = NewJob::of_system(row.tenant_id, ExtractText { file: row.id });
+            enqueue_with(tx, &job).await?;
         }
         let settled = staged::settle(tx, row.id, self.expires_at, self.default_quota).await?;
         match settled {

@@ -3,6 +3,7 @@
 pub(crate) mod absent;
 pub mod attachments;
 pub(crate) mod check;
+pub(crate) mod extraction;
 pub mod fields;
 pub mod library;
 pub mod links;

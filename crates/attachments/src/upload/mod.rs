@@ -14,4 +14,4 @@ pub(crate) use form::{Described, Form, UploadForm};
 pub(crate) use image::{ImageSize, image_size};
 pub(crate) use name::{check_name, clean_name, extension};
 pub use scan::Scanner;
-pub(crate) use text::{Text, read_text};
+pub(crate) use text::{MAX_CHARACTERS, Text, decode, is_read_at_once, parts, read_text};

@@ -7,7 +7,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 /// Largest file of which the text is read while it is uploaded.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// Most characters of a text.
-const MAX_CHARACTERS: usize = 1024 * 1024;
+pub(crate) const MAX_CHARACTERS: usize = 1024 * 1024;
 /// Characters of the part that lists show.
 const FIRST_CHARACTERS: usize = 20_000;
 
@@ -20,15 +20,20 @@ pub(crate) struct Text {
 
 /// Reads the text of a file of this media type and length; blocks. `None` if it has none, or is blank.
 pub(crate) fn read_text(path: &Path, mime_type: &str, length: u64) -> std::io::Result<Option<Text>> {
-    let is_text = mime_type.starts_with("text/") || mime_type == "application/json";
-    if !is_text || length > MAX_BYTES {
+    if !is_read_at_once(mime_type, length) {
         return Ok(None);
     }
     Ok(parts(&decode(&std::fs::read(path)?)))
 }
 
+/// Returns whether an upload reads the text of a file of this media type and length itself.
+pub(crate) fn is_read_at_once(mime_type: &str, length: u64) -> bool {
+    let is_text = mime_type.starts_with("text/") || mime_type == "application/json";
+    is_text && length <= MAX_BYTES
+}
+
 /// Decodes UTF-8, UTF-16 with a byte order mark, or an 8-bit encoding that is guessed.
-fn decode(bytes: &[u8]) -> String {
+pub(crate) fn decode(bytes: &[u8]) -> String {
     if let Some((encoding, _)) = encoding_rs::Encoding::for_bom(bytes) {
         return encoding.decode(bytes).0.into_owned();
     }
@@ -42,7 +47,7 @@ fn decode(bytes: &[u8]) -> String {
 }
 
 /// Trims a text and splits it. The database can't store the character zero.
-fn parts(text: &str) -> Option<Text> {
+pub(crate) fn parts(text: &str) -> Option<Text> {
     let text: String = text
         .trim()
         .chars()

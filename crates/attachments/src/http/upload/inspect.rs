@@ -18,6 +18,8 @@ pub(super) struct Inspected {
     pub(super) name: String,
     pub(super) content_type: ContentType,
     pub(super) text: Option<Text>,
+    /// Whether the text is extracted later.
+    pub(super) awaits_text: bool,
     pub(super) image: Option<ImageSize>,
 }
 
@@ -33,6 +35,7 @@ pub(super) async fn inspect(files: &Files, received: Received) -> Result<Inspect
     }
     let claimed = received.content_type.as_deref();
     let content_type = detect(received.spool.head(), &extension(&name), claimed)?;
+    let awaits_text = files.extracts(&content_type.mime_type, received.spool.length());
     let (text, image) = derived(&received.spool, &content_type).await?;
     Ok(Inspected {
         spool: received.spool,
@@ -40,6 +43,7 @@ pub(super) async fn inspect(files: &Files, received: Received) -> Result<Inspect
         name,
         content_type,
         text,
+        awaits_text,
         image,
     })
 }

@@ -66,10 +66,15 @@ pub(super) fn new_row(
         created_at: now,
         updated_at: now,
     };
+    let content_state = match (&file.text, file.awaits_text) {
+        (Some(_), _) => "done",
+        (None, true) => "pending",
+        (None, false) => "none",
+    };
     let (content, content_rest) = file.text.map_or((None, None), |text| (Some(text.first), text.rest));
     let new = NewAttachment {
         row,
-        content_state: if content.is_some() { "done" } else { "none" }.to_owned(),
+        content_state: content_state.to_owned(),
         content,
         content_rest,
     };
