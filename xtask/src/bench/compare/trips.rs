@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::super::database::{APPLICATION, NAME, PASSWORD};
 use super::super::http::Client;
+use super::super::pause;
 use super::Bench;
 use super::site::Site;
 use super::work::{Callers, Prepared, Work};
@@ -21,6 +22,9 @@ use crate::Result;
 
 /// Delay of what PostgreSQL sends: longer than the server needs to send pipelined messages.
 const DELAY: Duration = Duration::from_millis(5);
+
+/// Pause before a request, in which the background work for the one before ends: the relay of events looks 20 ms after a commit.
+const SETTLED: Duration = Duration::from_millis(150);
 
 /// Requests of which the round trips are counted, and those before them, after which all connections are warm.
 const COUNTED: usize = 21;
@@ -43,6 +47,7 @@ pub(super) fn measure(bench: &Bench<'_>, site: &Site) -> Result<u64> {
     let mut connection = Client::connect(server.api())?;
     let mut one = || -> Result<u64> {
         let request = requests.next().ok_or("no further request")?;
+        pause(SETTLED);
         let before = proxy.trips();
         connection.expect_ok(&request)?;
         Ok(proxy.trips() - before)
