@@ -11,12 +11,16 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub(crate) const MODULES: &[&Module] = &[
+    &backoffice_access::MODULE,
+    &backoffice_alerts::MODULE,
     &backoffice_attachments::MODULE,
+    &backoffice_calendar::MODULE,
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
+    &backoffice_dispatch::MODULE,
     &backoffice_events::MODULE,
     &backoffice_notifications::MODULE,
     &backoffice_onboarding::MODULE,

@@ -2,12 +2,15 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod access;
+mod alerts;
 mod attachments;
 mod audit;
 mod bad_input;
 mod bounds;
 mod browser;
 mod bulk;
+mod calendar;
 mod call;
 mod catalog;
 mod collections;
@@ -16,6 +19,7 @@ mod composition;
 mod customers;
 mod database_rights;
 mod devices;
+mod dispatch;
 mod endpoints;
 mod events;
 mod fixture;

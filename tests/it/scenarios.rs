@@ -1,9 +1,13 @@
 //! Every undoable command, as requests on a fixture with rich state. A command without a scenario fails the tests.
 
+pub(crate) mod access;
+pub(crate) mod alerts;
 pub(crate) mod attachments;
+pub(crate) mod calendar;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;
+pub(crate) mod dispatch;
 pub(crate) mod notifications;
 pub(crate) mod onboarding;
 

@@ -1,0 +1,122 @@
+//! Creates, updates and deletes users.
+
+use backoffice_core::command::Tx;
+use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
+use backoffice_core::db::{PreparedIf, ReplaceRow};
+use backoffice_core::input::{Input, Validator, rules, schema};
+use backoffice_core::{Error, Feature, Patch, Placement, Rejection, Result, Timestamp};
+use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
+use diesel_async::RunQueryDsl;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::acl;
+use crate::model::User;
+use crate::schema::access_users as users;
+
+/// Creates a user.
+pub type CreateUser = Create<User>;
+/// Updates a user.
+pub type UpdateUser = Update<User>;
+/// Deletes a user.
+pub type DeleteUser = Delete<User>;
+
+backoffice_core::text_schemas! {
+    /// Name of a user.
+    AccessUserName: schema::line(200);
+}
+
+/// The fields of a user: absent fields keep their values, null clears.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schema(as = AccessUserInput)]
+pub struct UserInput {
+    /// The organization of a new user, by default the one in which the request writes; cannot be changed later.
+    #[schema(value_type = Option<Uuid>)]
+    pub organization_id: Patch<Uuid>,
+    /// 1 to 200 characters, unique in the organization; required for a new user.
+    #[schema(value_type = AccessUserName, required = true)]
+    pub name: Patch<String>,
+    /// At most 4000 characters.
+    #[schema(value_type = Option<String>, max_length = 4000)]
+    pub note: Patch<String>,
+}
+
+impl Input for UserInput {
+    fn organization(&self) -> Patch<Uuid> {
+        self.organization_id
+    }
+
+    fn require(&self, validator: &mut Validator) {
+        validator.require("name", &self.name);
+    }
+
+    fn validate(&self, validator: &mut Validator) {
+        crud::validate::<User>(self, validator);
+    }
+}
+
+impl Record for User {
+    type Input = UserInput;
+    const CREATE: CommandName = CommandName::new("access.user.create", "Create user");
+    const UPDATE: CommandName = CommandName::new("access.user.update", "Update user");
+    const DELETE: CommandName = CommandName::new("access.user.delete", "Delete user");
+    const MANAGE: &'static [Feature] = &[acl::USERS_MANAGE];
+
+    fn blank(placement: Placement, id: Uuid, now: Timestamp) -> Self {
+        Self {
+            tenant_id: placement.tenant,
+            id,
+            organization_id: placement.organization,
+            name: String::new(),
+            note: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    fn key(&self) -> (Uuid, Uuid) {
+        (self.tenant_id, self.id)
+    }
+
+    fn organization(&self) -> Option<Uuid> {
+        Some(self.organization_id)
+    }
+
+    fn updated_at(&mut self) -> &mut Timestamp {
+        &mut self.updated_at
+    }
+
+    fn fill(&mut self, input: &UserInput, validator: &mut Validator) {
+        validator.text("name", &input.name, &mut self.name, rules::line(200));
+        validator.optional_text("note", &input.note, &mut self.note, rules::text(4000));
+    }
+
+    async fn place(&mut self, tx: &mut Tx<'_>, _input: &UserInput) -> Result<()> {
+        Placement::lock(tx, self.organization_id).await
+    }
+
+    async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
+        let rows = users::table.filter(users::tenant_id.eq(tx.tenant()));
+        let rows = rows.filter(users::id.eq_any(ids)).select(Self::as_select());
+        Ok(rows.load(tx.conn()).await?)
+    }
+
+    async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
+        let statement = insert_into(users::table)
+            .values(rows)
+            .on_conflict((users::tenant_id, users::id))
+            .do_update()
+            .set(ReplaceRow::<users::table>::default())
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
+    }
+
+    fn rejection(error: Error) -> Error {
+        match error.violated_constraint() {
+            Some("access_users_tenant_id_organization_id_name_key") => Rejection::not_unique("name").into(),
+            _ => error,
+        }
+    }
+}

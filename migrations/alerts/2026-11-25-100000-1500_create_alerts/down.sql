@@ -1,0 +1,1 @@
+drop table alerts_alerts;

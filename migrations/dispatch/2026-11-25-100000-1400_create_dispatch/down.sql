@@ -1,0 +1,1 @@
+drop table dispatch_job_sites;

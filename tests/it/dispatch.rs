@@ -1,0 +1,15 @@
+//! The job sites of a tenant. Each has the id of its organization.
+
+use crate::fixture::{Fixture, TenantFixture};
+
+/// Inserts the job sites.
+pub(crate) async fn seed(fixture: &Fixture, tenant: &TenantFixture) {
+    for id in [tenant.child, tenant.other, tenant.parent] {
+        let sql = format!(
+            "insert into dispatch_job_sites (tenant_id, id, organization_id, name, note, created_at, updated_at) \
+             values ('{}', '{id}', '{id}', 'Job site {id}', 'A note', '2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z')",
+            tenant.tenant
+        );
+        assert_eq!(fixture.app.sql(&sql).await, 1);
+    }
+}

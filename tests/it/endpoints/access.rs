@@ -1,0 +1,53 @@
+//! The entries of `access`. Every user has the id of its organization, so that the id of another organization is also the id of
+//! a user there.
+
+use actix_web::http::Method;
+use serde_json::json;
+
+use super::table::{at, entry};
+use super::{Entry, Kind, Target};
+use crate::call::{Call, Place};
+
+const USERS: &str = "/access/users";
+
+const fn inside(place: Place) -> Target {
+    at(place, Kind::Organization)
+}
+
+/// The id in the path. It is exempt from the check of malformed ids, because a path with an empty id is a different path.
+const ONE: Target = Target {
+    strict: false,
+    ..inside(Place::Path)
+};
+const IDS: [Target; 2] = [inside(Place::Query("id")), inside(Place::QueryList("ids"))];
+const ORGANIZATION: Target = inside(Place::Body("organizationId"));
+
+pub(crate) fn table() -> Vec<Entry> {
+    vec![
+        entry(Method::GET, USERS, IDS, |_, _| Call::get(USERS)),
+        entry(Method::GET, "/access/users/{id}", [ONE], |tenant, _| {
+            Call::get(&format!("{USERS}/{}", tenant.child))
+        }),
+        entry(Method::POST, USERS, [ORGANIZATION], |tenant, _| {
+            Call::post(
+                USERS,
+                json!({"organizationId": tenant.child, "name": "New", "note": "N"}),
+            )
+        }),
+        entry(
+            Method::PUT,
+            USERS,
+            [inside(Place::Body("id")), ORGANIZATION],
+            |tenant, _| {
+                let organization = tenant.child;
+                Call::put(
+                    USERS,
+                    json!({"id": tenant.child, "organizationId": organization, "name": "Renamed", "note": "M"}),
+                )
+            },
+        ),
+        entry(Method::DELETE, USERS, [inside(Place::Query("id"))], |tenant, _| {
+            Call::delete(USERS, tenant.parent)
+        }),
+    ]
+}
