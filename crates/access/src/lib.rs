@@ -1,37 +1,19 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
-pub mod commands;
 mod http;
-mod interceptors;
-pub mod model;
-pub mod query;
-mod schema;
 
-use backoffice_core::Module;
-use backoffice_core::db::Migrations;
-use backoffice_core::registry::Registry;
-use diesel_migrations::embed_migrations;
-
-const MIGRATIONS: Migrations = embed_migrations!("migrations");
+use backoffice_core::{ErrorShape, Module};
 
 /// The module.
 pub static MODULE: Module = Module {
     name: "access",
     title: "Access",
+    requires: &["auth"],
     features: acl::FEATURES,
+    roles: acl::ROLES,
     default_grants: acl::DEFAULT_GRANTS,
-    migrations: Some(MIGRATIONS),
+    errors: ErrorShape::Code,
     routes: http::routes,
-    register,
     ..Module::EMPTY
 };
-
-fn register(registry: &mut Registry) {
-    registry
-        .entity::<model::User>()
-        .command::<commands::CreateUser>()
-        .command::<commands::UpdateUser>()
-        .command::<commands::DeleteUser>()
-        .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_USERS);
-}

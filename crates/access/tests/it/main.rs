@@ -1,7 +1,5 @@
 //! The module over HTTP.
 
-mod users;
-
 use backoffice_access::MODULE;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
 use backoffice_test_support::TestApp;
