@@ -51,6 +51,7 @@ pub use users::administration::{
     AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
 };
 pub use users::commands::{FirstConsent, FirstUser};
+pub use users::managed::{InvitedUser, change_activity, exchange_roles, is_administrator, protect_user};
 pub use users::sign_up::has_account;
 pub use users::tenant_users::{TenantUser, find_tenant_users};
 
@@ -68,6 +69,12 @@ pub mod commands {
     pub use crate::roles::commands::*;
     pub use crate::sidebar::commands::*;
     pub use crate::users::commands::*;
+}
+
+/// Invitations, for modules that invite users by commands of their own.
+pub mod invitation {
+    pub use crate::sessions::one_time_token::NewToken;
+    pub use crate::users::invitation::{Recipient, issue, mail, mint};
 }
 
 /// Reads. Every statement starts from a scope.

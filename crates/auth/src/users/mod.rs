@@ -3,6 +3,8 @@
 pub(crate) mod administration;
 pub(crate) mod commands;
 pub(crate) mod http;
+pub(crate) mod invitation;
+pub(crate) mod managed;
 pub(crate) mod model;
 pub(crate) mod password;
 pub mod query;
