@@ -2,14 +2,21 @@
 
 use backoffice_core::{DefaultGrant, Feature};
 
-/// View windows.
-pub const WINDOWS_VIEW: Feature = Feature::new("calendar.windows.view", "View windows");
-/// Create, update and delete windows.
-pub const WINDOWS_MANAGE: Feature = Feature::new("calendar.windows.manage", "Manage windows");
+/// See windows, series, working calendars and reasons, and subscribe to feeds.
+pub const VIEW: Feature = Feature::new("calendar.view", "View calendars and unavailability");
+/// Change windows, series and working calendars.
+pub const MANAGE: Feature = Feature::new("calendar.manage", "Manage calendars and unavailability");
 
-pub(crate) const FEATURES: &[Feature] = &[WINDOWS_VIEW, WINDOWS_MANAGE];
+pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE];
 
-pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[DefaultGrant {
-    role: "admin",
-    grants: &["calendar.*"],
-}];
+/// Default grants of the roles of the platform; those of the roles of dispatch teams are listed in the module that creates these roles.
+pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[
+    DefaultGrant {
+        role: "admin",
+        grants: &["calendar.*"],
+    },
+    DefaultGrant {
+        role: "employee",
+        grants: &["calendar.view"],
+    },
+];

@@ -1,37 +1,55 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
-pub mod commands;
+mod busy;
+mod changed;
+mod config;
+mod day;
+mod derivation;
 mod http;
-mod interceptors;
-pub mod model;
-pub mod query;
 mod schema;
+mod subject;
+mod zones;
 
-use backoffice_core::Module;
+use std::sync::Arc;
+
+use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
-use backoffice_core::registry::Registry;
+use backoffice_core::registry::{Registry, Startup};
+use backoffice_core::{ErrorShape, Module};
 use diesel_migrations::embed_migrations;
+
+pub use busy::{Busy, BusyInterval, BusyQuery, FindBusy};
+pub use changed::{Changed, Observer};
+pub use config::CalendarConfig;
+pub use day::Day;
+pub use derivation::lock_zones;
+pub use subject::{ResourceType, Subject, lock_subjects, lock_subjects_of};
+pub use zones::{Zone, zone_of};
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 
-/// The module.
+/// The module of calendars.
 pub static MODULE: Module = Module {
     name: "calendar",
     title: "Calendar",
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
+    config_sections: &["calendar"],
+    errors: ErrorShape::Code,
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,
+    start,
     ..Module::EMPTY
 };
 
 fn register(registry: &mut Registry) {
-    registry
-        .entity::<model::Window>()
-        .command::<commands::CreateWindow>()
-        .command::<commands::UpdateWindow>()
-        .command::<commands::DeleteWindow>()
-        .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_WINDOWS);
+    registry.deferred_work(changed::handle);
+}
+
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    let config: CalendarConfig = startup.config().section("calendar")?;
+    startup.provide(Arc::new(config.checked()?));
+    Ok(())
 }

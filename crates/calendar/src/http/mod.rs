@@ -1,0 +1,5 @@
+//! The endpoints.
+
+use backoffice_core::http::Routes;
+
+pub(crate) fn routes(_routes: &mut Routes) {}
