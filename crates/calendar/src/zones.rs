@@ -5,7 +5,7 @@ use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use jiff::civil;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use time::{Date, Duration, Month};
+use time::{Date, Duration, Month, PrimitiveDateTime, Time};
 use uuid::Uuid;
 
 use crate::config::CalendarConfig;
@@ -68,6 +68,16 @@ impl Zone {
         let at = jiff::Timestamp::from_millisecond(instant.unix_millis()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let day = self.0.to_datetime(at).date();
         date_of(day).unwrap_or(Date::MIN)
+    }
+
+    /// Returns the local date and time of day of an instant, cut to seconds.
+    #[must_use]
+    pub fn local_time(&self, instant: Timestamp) -> PrimitiveDateTime {
+        let at = jiff::Timestamp::from_millisecond(instant.unix_millis()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let local = self.0.to_datetime(at).time();
+        let part = |number: i8| u8::try_from(number).unwrap_or(0);
+        let time = Time::from_hms(part(local.hour()), part(local.minute()), part(local.second()));
+        PrimitiveDateTime::new(self.local_date(instant), time.unwrap_or(Time::MIDNIGHT))
     }
 
     /// Returns the first and the last local day that the half-open interval meets.
