@@ -2,14 +2,28 @@
 
 use backoffice_core::{DefaultGrant, Feature};
 
-/// View job sites.
-pub const JOB_SITES_VIEW: Feature = Feature::new("dispatch.job_sites.view", "View job sites");
-/// Create, update and delete job sites.
-pub const JOB_SITES_MANAGE: Feature = Feature::new("dispatch.job_sites.manage", "Manage job sites");
+/// View job sites, resources and assignments.
+pub const VIEW: Feature = Feature::new("dispatch.view", "View job sites, resources and assignments");
+/// Create, update and delete job sites, resources and assignments.
+pub const MANAGE: Feature = Feature::new("dispatch.manage", "Manage job sites, resources and assignments");
 
-pub(crate) const FEATURES: &[Feature] = &[JOB_SITES_VIEW, JOB_SITES_MANAGE];
+pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE];
 
-pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[DefaultGrant {
-    role: "admin",
-    grants: &["dispatch.*"],
-}];
+pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[
+    DefaultGrant {
+        role: "admin",
+        grants: &["dispatch.*"],
+    },
+    DefaultGrant {
+        role: "dispatcher",
+        grants: &["dispatch.view", "dispatch.manage"],
+    },
+    DefaultGrant {
+        role: "viewer",
+        grants: &["dispatch.view"],
+    },
+    DefaultGrant {
+        role: "employee",
+        grants: &["dispatch.view"],
+    },
+];
