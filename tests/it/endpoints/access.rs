@@ -1,5 +1,4 @@
-//! The entries of `access`. Every user has the id of its organization, so that the id of another organization is also the id of
-//! a user there.
+//! The entries of `access`. Its users are the accounts of the fixture.
 
 use actix_web::http::Method;
 use serde_json::json;
@@ -10,44 +9,46 @@ use crate::call::{Call, Place};
 
 const USERS: &str = "/access/users";
 
-const fn inside(place: Place) -> Target {
-    at(place, Kind::Organization)
-}
-
-/// The id in the path. It is exempt from the check of malformed ids, because a path with an empty id is a different path.
+/// The id in the path. It is exempt from the check of malformed ids: they are unknown.
 const ONE: Target = Target {
     strict: false,
-    ..inside(Place::Path)
+    ..at(Place::Path, Kind::User)
 };
-const IDS: [Target; 2] = [inside(Place::Query("id")), inside(Place::QueryList("ids"))];
-const ORGANIZATION: Target = inside(Place::Body("organizationId"));
+const INVITED: Target = Target {
+    strict: false,
+    ..at(Place::Path, Kind::Invited)
+};
 
 pub(crate) fn table() -> Vec<Entry> {
     vec![
-        entry(Method::GET, USERS, IDS, |_, _| Call::get(USERS)),
-        entry(Method::GET, "/access/users/{id}", [ONE], |tenant, _| {
-            Call::get(&format!("{USERS}/{}", tenant.child))
+        entry(Method::GET, USERS, [at(Place::QueryList("ids"), Kind::User)], |_, _| {
+            Call::get(USERS)
+                .with_query("role", "none")
+                .with_query("status", "active")
         }),
-        entry(Method::POST, USERS, [ORGANIZATION], |tenant, _| {
+        entry(Method::GET, "/access/users/{id}", [ONE], |tenant, _| {
+            Call::get(&format!("{USERS}/{}", tenant.colleague.id))
+        }),
+        entry(Method::POST, USERS, [], |_, _| {
             Call::post(
                 USERS,
-                json!({"organizationId": tenant.child, "name": "New", "note": "N"}),
+                json!({"email": "invited@house.test", "name": "New", "role": "viewer"}),
             )
         }),
         entry(
-            Method::PUT,
-            USERS,
-            [inside(Place::Body("id")), ORGANIZATION],
-            |tenant, _| {
-                let organization = tenant.child;
-                Call::put(
-                    USERS,
-                    json!({"id": tenant.child, "organizationId": organization, "name": "Renamed", "note": "M"}),
-                )
-            },
+            Method::POST,
+            "/access/users/{id}/resend-invite",
+            [INVITED],
+            |tenant, _| Call::new(Method::POST, &format!("{USERS}/{}/resend-invite", tenant.invited)),
         ),
-        entry(Method::DELETE, USERS, [inside(Place::Query("id"))], |tenant, _| {
-            Call::delete(USERS, tenant.parent)
+        entry(Method::PUT, "/access/users/{id}", [ONE], |tenant, _| {
+            Call::put(&format!("{USERS}/{}", tenant.colleague.id), json!({"role": "viewer"}))
+        }),
+        entry(Method::DELETE, "/access/users/{id}", [INVITED], |tenant, _| {
+            Call::new(Method::DELETE, &format!("{USERS}/{}", tenant.invited))
+        }),
+        entry(Method::POST, "/access/users/{id}/reactivate", [INVITED], |tenant, _| {
+            Call::new(Method::POST, &format!("{USERS}/{}/reactivate", tenant.invited))
         }),
     ]
 }

@@ -1,4 +1,4 @@
-//! Scenarios of the commands of `access`.
+//! Scenarios of the commands of `access`. Super administrators select a tenant first: its users are read in one tenant.
 
 use serde_json::json;
 
@@ -8,22 +8,21 @@ use crate::call::Call;
 const USERS: &str = "/access/users";
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
-    vec![
-        // A new record belongs to a tenant; a caller without a tenant must select one first.
-        Scenario {
-            by_anybody: false,
-            ..scenario("access.user.create", "all fields", |tenant| {
-                Call::post(
-                    USERS,
-                    json!({"organizationId": tenant.child, "name": "New", "note": "N"}),
-                )
-            })
-        },
-        scenario("access.user.update", "all fields", |tenant| {
-            Call::put(USERS, json!({"id": tenant.child, "name": "Renamed", "note": null}))
+    let mut all = vec![
+        scenario(
+            "access.user.change_role",
+            "of a user with other roles and an own ACL",
+            |tenant| Call::put(&format!("{USERS}/{}", tenant.colleague.id), json!({"role": "viewer"})),
+        ),
+        scenario("access.user.change_role", "of a user without roles", |tenant| {
+            Call::put(&format!("{USERS}/{}", tenant.plain.id), json!({"role": "dispatcher"}))
         }),
-        scenario("access.user.delete", "alone", |tenant| {
-            Call::delete(USERS, tenant.other)
+        scenario("access.user.change_role", "of a user without a password", |tenant| {
+            Call::put(&format!("{USERS}/{}", tenant.invited), json!({"role": "viewer"}))
         }),
-    ]
+    ];
+    for scenario in &mut all {
+        scenario.by_anybody = false;
+    }
+    all
 }
