@@ -64,6 +64,8 @@ pub struct Busy {
 
 impl std::fmt::Debug for Busy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Busy").field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Busy")
+            .field("source", &self.source)
+            .finish_non_exhaustive()
     }
 }

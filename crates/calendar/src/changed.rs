@@ -46,15 +46,27 @@ impl std::fmt::Debug for Observer {
     }
 }
 
+/// The replacement of the time zone of an organization. Its handler runs before that of [`Changed`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ZoneChanged {
+    pub(crate) organization: Uuid,
+}
+
+/// Derives the instants of the windows of organizations whose zone was replaced.
+pub(crate) fn handle_zones<'a>(tx: &'a mut Tx<'_>, items: Vec<ZoneChanged>) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move {
+        let organizations: BTreeSet<Uuid> = items.iter().map(|item| item.organization).collect();
+        for organization in organizations {
+            derivation::derive_windows_again(tx, organization).await?;
+        }
+        Ok(())
+    })
+}
+
 /// Handles the changes of a transaction.
 pub(crate) fn handle<'a>(tx: &'a mut Tx<'_>, items: Vec<Changed>) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
         let changes: Vec<Changed> = BTreeSet::from_iter(items).into_iter().collect();
-        for change in &changes {
-            if let Changed::WorkingCalendar { organization } = change {
-                derivation::derive_windows_again(tx, *organization).await?;
-            }
-        }
         let subjects = changes.iter().filter_map(|change| match change {
             Changed::Subject(subject) => Some(*subject),
             Changed::WorkingCalendar { .. } | Changed::JobSite { .. } => None,

@@ -35,7 +35,10 @@ impl CalendarConfig {
             return Err(ConfigError::new("calendar.default_time_zone", message));
         }
         if !(30..=3650).contains(&self.horizon_days()) {
-            return Err(ConfigError::new("calendar.horizon", "must be between 30 days and 3650 days"));
+            return Err(ConfigError::new(
+                "calendar.horizon",
+                "must be between 30 days and 3650 days",
+            ));
         }
         Ok(self)
     }

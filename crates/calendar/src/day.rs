@@ -9,7 +9,7 @@ use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
+use time::macros::{date, format_description};
 use time::{Date, Duration};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, schema::Type};
 
@@ -23,6 +23,9 @@ pub struct Day(Date);
 impl Day {
     /// English message for a text that is not such a day.
     pub const EXPECTED: &str = "must be a date (YYYY-MM-DD) of the years 1970 to 2199";
+
+    /// 1970-01-01.
+    pub const EPOCH: Self = Self(date!(1970 - 01 - 01));
 
     /// Returns this day, if its year is from 1970 to 2199.
     #[must_use]

@@ -20,11 +20,13 @@ use crate::zones::{Zone, default_zone, stored_zone};
 pub async fn lock_zones(tx: &mut Tx<'_>, organizations: &[Uuid]) -> Result<HashMap<Uuid, Zone>> {
     let tenant = tx.tenant();
     let ordered: Vec<Uuid> = BTreeSet::from_iter(organizations.iter().copied()).into_iter().collect();
-    sql_query("select pg_advisory_xact_lock_shared(calendar_zone_lock($1, id)) from unnest($2) with ordinality as t (id, n)")
-        .bind::<SqlUuid, _>(tenant)
-        .bind::<Array<SqlUuid>, _>(&ordered)
-        .execute(tx.conn())
-        .await?;
+    sql_query(
+        "select pg_advisory_xact_lock_shared(calendar_zone_lock($1, id)) from unnest($2) with ordinality as t (id, n)",
+    )
+    .bind::<SqlUuid, _>(tenant)
+    .bind::<Array<SqlUuid>, _>(&ordered)
+    .execute(tx.conn())
+    .await?;
     // A statement of its own: it must see what the lock has waited for.
     let stored: Vec<(Uuid, String)> = calendars::table
         .filter(calendars::tenant_id.eq(tenant))

@@ -1,14 +1,27 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acl;
+pub mod commands;
+pub mod model;
+
 mod busy;
 mod changed;
 mod config;
 mod day;
 mod derivation;
+mod documented;
+mod error;
 mod http;
+mod interceptors;
+mod navigation;
+mod plan;
+mod query;
+mod reasons;
+mod resource_check;
 mod schema;
 mod subject;
+mod weekdays;
+mod working_days;
 mod zones;
 
 use std::sync::Arc;
@@ -24,8 +37,11 @@ pub use changed::{Changed, Observer};
 pub use config::CalendarConfig;
 pub use day::Day;
 pub use derivation::lock_zones;
+pub use query::calendars::working_days_of;
+pub use resource_check::ResourceCheck;
 pub use subject::{ResourceType, Subject, lock_subjects, lock_subjects_of};
-pub use zones::{Zone, zone_of};
+pub use working_days::{OffDay, WorkingDays};
+pub use zones::{Zone, default_zone, zone_of};
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 
@@ -35,6 +51,8 @@ pub static MODULE: Module = Module {
     title: "Calendar",
     features: acl::FEATURES,
     default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
     config_sections: &["calendar"],
     errors: ErrorShape::Code,
     migrations: Some(MIGRATIONS),
@@ -45,7 +63,11 @@ pub static MODULE: Module = Module {
 };
 
 fn register(registry: &mut Registry) {
-    registry.deferred_work(changed::handle);
+    commands::register(registry);
+    registry
+        .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE)
+        .deferred_work(changed::handle_zones)
+        .deferred_work(changed::handle);
 }
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {

@@ -1,12 +1,15 @@
 //! Resources whose time is planned, and the lock that serializes the writers of one of them.
 
+use std::collections::BTreeSet;
+
+use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Tx};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_query;
-use diesel::sql_types::{Array, Text};
+use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,19 +17,7 @@ use uuid::Uuid;
 
 /// The type of a resource.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    ToSchema,
-    AsExpression,
-    FromSqlRow,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema, AsExpression, FromSqlRow,
 )]
 #[serde(rename_all = "snake_case")]
 #[diesel(sql_type = Text)]
@@ -98,6 +89,9 @@ pub async fn lock_subjects(tx: &mut Tx<'_>, subjects: &[Subject]) -> Result<()> 
 
 /// Locks subjects of a tenant as [`lock_subjects`] does, in a transaction that is not that of a command.
 ///
+/// The working calendars of their organizations are locked before, shared: a transaction that replaces one of them finds the subjects that its new days
+/// concern, and would not see a row that is still being written.
+///
 /// # Errors
 /// When the database can't be reached, or a lock is not granted in time.
 pub async fn lock_subjects_of(connection: &mut AsyncPgConnection, tenant: Uuid, subjects: &[Subject]) -> Result<()> {
@@ -116,9 +110,17 @@ pub async fn lock_subjects_of(connection: &mut AsyncPgConnection, tenant: Uuid, 
         format!("{tenant}{organization}{}{id}", resource_type.as_str())
     };
     let keys: Vec<String> = ordered.iter().map(key).collect();
-    sql_query("select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest($1) with ordinality as t (key, n)")
-        .bind::<Array<Text>, _>(keys)
-        .execute(connection)
-        .await?;
+    let organizations: BTreeSet<Uuid> = ordered.iter().map(|subject| subject.organization).collect();
+    let statement = sql_query(LOCK)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(Vec::from_iter(organizations))
+        .bind::<Array<Text>, _>(keys);
+    Prepared(statement).execute(connection).await?;
     Ok(())
 }
+
+/// Both parts run one after the other, in the order of their arrays.
+const LOCK: &str = "\
+select pg_advisory_xact_lock_shared(calendar_zone_lock($1, id)) from unnest($2) with ordinality as t (id, n)
+union all
+select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest($3) with ordinality as t (key, n)";

@@ -132,8 +132,9 @@ pub(crate) fn stored_zone(name: &str) -> Result<Zone> {
     Zone::parse(name).ok_or_else(|| Error::internal("a stored time zone is not in the bundled database"))
 }
 
-/// Returns the zone of organizations without a working calendar.
-pub(crate) fn default_zone(platform: &Platform) -> Zone {
+/// Returns the zone of organizations without a working calendar: the configured one.
+#[must_use]
+pub fn default_zone(platform: &Platform) -> Zone {
     let config = platform.provided().get::<CalendarConfig>();
     config.and_then(|config| config.zone()).unwrap_or(Zone::UTC)
 }

@@ -1,0 +1,18 @@
+//! The entities.
+
+mod window;
+mod working_calendar;
+
+pub use window::Window;
+pub(crate) use window::derive_all;
+pub(crate) use working_calendar::{CalendarRow, read as read_calendars, write as write_calendars};
+pub use working_calendar::{Holiday, WorkingCalendar};
+
+/// The kind of windows.
+pub const WINDOW: &str = "calendar.window";
+/// The kind of series.
+pub const SERIES: &str = "calendar.series";
+/// The kind of working calendars.
+pub const WORKING_CALENDAR: &str = "calendar.working_calendar";
+/// The kind of feeds.
+pub const FEED: &str = "calendar.feed";
