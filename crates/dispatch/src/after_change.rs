@@ -9,7 +9,11 @@ use crate::model::{JobSite, Resource, StatedAssignment};
 
 fn subject(organization: Uuid, type_: &str, id: Uuid) -> Option<Changed> {
     let resource_type = ResourceType::parse(type_)?;
-    Some(Changed::Subject(Subject { organization, resource_type, id }))
+    Some(Changed::Subject(Subject {
+        organization,
+        resource_type,
+        id,
+    }))
 }
 
 fn subject_of(row: &StatedAssignment) -> Option<Changed> {

@@ -4,7 +4,7 @@ use backoffice_calendar::{Busy, BusyInterval, BusyQuery, Day};
 use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, JoinOnDsl, BoolExpressionMethods, QueryDsl};
+use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use time::Duration;
@@ -12,7 +12,9 @@ use uuid::Uuid;
 
 use crate::model::is_live;
 use crate::query;
-use crate::schema::{dispatch_assignments as assignments, dispatch_job_sites as job_sites, dispatch_resources as resources};
+use crate::schema::{
+    dispatch_assignments as assignments, dispatch_job_sites as job_sites, dispatch_resources as resources,
+};
 
 /// Live assignments.
 pub(crate) const ASSIGNMENTS: Busy = Busy {
@@ -66,7 +68,12 @@ fn find<'a>(
             .order((assignments::start_at, assignments::id))
             .limit(request.limit)
             .select((
-                (assignments::id, assignments::subject_id, assignments::start_at, assignments::end_at),
+                (
+                    assignments::id,
+                    assignments::subject_id,
+                    assignments::start_at,
+                    assignments::end_at,
+                ),
                 (assignments::start_date, assignments::end_date_exclusive),
                 (resources::name, job_sites::name, job_sites::address),
                 assignments::updated_at,
@@ -76,7 +83,9 @@ fn find<'a>(
     })
 }
 
-fn interval(((id, resource_id, start_at, end_at), (first, end), (resource, site, address), updated_at): Row) -> BusyInterval {
+fn interval(
+    ((id, resource_id, start_at, end_at), (first, end), (resource, site, address), updated_at): Row,
+) -> BusyInterval {
     BusyInterval {
         id,
         resource_id,

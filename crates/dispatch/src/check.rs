@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_calendar::{Zone, zone_of};
+use backoffice_calendar::{Day, WorkingDays, Zone, working_days_of};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -12,10 +12,9 @@ use uuid::Uuid;
 
 use crate::conflicts::{self, Conflict, TakenTime};
 use crate::model::{JobSite, StatedAssignment};
-use crate::query;
 use crate::schema::dispatch_job_sites as job_sites;
 use crate::values::LIVE_STATUSES;
-use crate::{intervals, query::resources};
+use crate::{intervals, query};
 
 /// A job site beside a conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -55,17 +54,27 @@ pub(crate) async fn check(
     let scope = ctx.scope();
     let site = query::job_sites::find(&connection, scope, stated.job_site_id).await?;
     let site = site.ok_or_else(|| rejected("jobSiteId", "must be a job site", "job_site_not_found"))?;
-    let subject = resources::find(&connection, scope, stated.subject_id).await?;
+    let subject = query::resources::find(&connection, scope, stated.subject_id).await?;
     let subject = subject
         .filter(|one| one.organization_id == site.organization_id && one.type_ == stated.subject_type)
-        .ok_or_else(|| rejected("subjectId", "must be a resource of the type and organization", "subject_not_found"))?;
-    let zone = zone_of(&connection, ctx.platform(), site.tenant_id, site.organization_id).await?;
+        .ok_or_else(|| {
+            rejected(
+                "subjectId",
+                "must be a resource of the type and organization",
+                "subject_not_found",
+            )
+        })?;
+    let facts = working_days_of(&connection, ctx.platform(), site.tenant_id, site.organization_id).await?;
     let interval = match (stated.dates(), stated.start_at.zip(stated.end_at)) {
-        (Some(dates), _) => intervals::of_days(&zone, dates),
+        (Some(dates), _) => intervals::of_days(&facts.zone, dates),
         (None, interval) => interval,
     };
     let (start, end) = interval.ok_or_else(|| {
-        rejected("endDateExclusive", "must leave some time in the organization's time zone", "invalid_interval")
+        rejected(
+            "endDateExclusive",
+            "must leave some time in the organization's time zone",
+            "invalid_interval",
+        )
     })?;
     if !LIVE_STATUSES.contains(&stated.status.as_str()) || end <= ctx.now() {
         return Ok(Vec::new());
@@ -81,9 +90,18 @@ pub(crate) async fn check(
     let found = conflicts::find(&connection, site.tenant_id, ctx.now(), &[taken]).await?;
     let (windows, others): (Vec<&Conflict>, Vec<&Conflict>) = found.iter().partition(|one| one.job_site_id.is_none());
     let mut conflicts = Vec::new();
-    let own = || vec![NamedSite { id: site.id, name: site.name.clone() }];
+    let own = || {
+        vec![NamedSite {
+            id: site.id,
+            name: site.name.clone(),
+        }]
+    };
     if !others.is_empty() {
-        let sites = others.iter().filter_map(|one| one.job_site_id).chain([site.id]).collect::<BTreeSet<Uuid>>();
+        let sites = others
+            .iter()
+            .filter_map(|one| one.job_site_id)
+            .chain([site.id])
+            .collect::<BTreeSet<Uuid>>();
         let kind = match sites.len() {
             1 => "subject_overlap_same_site",
             _ => "subject_overlap_different_sites",
@@ -103,10 +121,18 @@ pub(crate) async fn check(
     }
     let others = [
         ("subject_inactive", "warning", !subject.is_active),
-        ("job_site_closed", "warning", is_closed(&site, &zone, (start, end))),
+        (
+            "job_site_closed",
+            "warning",
+            is_closed(&site, &facts.zone, (start, end)),
+        ),
+        ("non_working_day", "info", is_off(&facts, (start, end))),
     ];
     for (kind, urgency, _) in others.into_iter().filter(|(.., is_raised)| *is_raised) {
-        conflicts.push(FoundConflict { job_sites: own(), ..FoundConflict::new(kind, urgency) });
+        conflicts.push(FoundConflict {
+            job_sites: own(),
+            ..FoundConflict::new(kind, urgency)
+        });
     }
     Ok(conflicts)
 }
@@ -133,6 +159,15 @@ fn is_closed(site: &JobSite, zone: &Zone, (start, end): (Timestamp, Timestamp)) 
     let is_before = site.start_date.is_some_and(|begin| first < begin.get());
     let is_behind = site.end_date_exclusive.is_some_and(|behind| last >= behind.get());
     site.status == "closed" || is_before || is_behind
+}
+
+/// Whether no local day that the interval meets is a working day.
+fn is_off(facts: &WorkingDays, (start, end): (Timestamp, Timestamp)) -> bool {
+    let (first, last) = facts.zone.local_dates(start, end);
+    let mut days = std::iter::successors(Day::from_date(first), |day| day.plus_days(1));
+    days.by_ref()
+        .take_while(|day| day.get() <= last)
+        .all(|day| facts.off(day).is_some())
 }
 
 async fn named(connection: &AsyncPgConnection, tenant: Uuid, ids: BTreeSet<Uuid>) -> Result<Vec<NamedSite>> {

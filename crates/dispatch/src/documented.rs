@@ -3,9 +3,7 @@
 use backoffice_core::input::schema;
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::values::{
-    ADDRESS_LENGTH, ASSIGNMENT_STATUSES, CODE_LENGTH, NAME_LENGTH, RESOURCE_TYPES, SITE_STATUSES,
-};
+use crate::values::{ADDRESS_LENGTH, ASSIGNMENT_STATUSES, CODE_LENGTH, NAME_LENGTH, RESOURCE_TYPES, SITE_STATUSES};
 
 fn words(words: &'static [&'static str]) -> utoipa::openapi::ObjectBuilder {
     schema::words(words.iter().copied())

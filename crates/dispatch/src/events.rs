@@ -29,7 +29,10 @@ fn is_ahead(row: &StatedAssignment, now: Timestamp) -> bool {
 /// Emits the events of a change for the workers before and after it. The name of an event tells what the worker has to know.
 pub(crate) fn emit(tx: &mut Tx<'_>, from: Option<&StatedAssignment>, to: Option<&StatedAssignment>) {
     let now = tx.context().now();
-    let (from, to) = (from.filter(|row| is_ahead(row, now)), to.filter(|row| is_ahead(row, now)));
+    let (from, to) = (
+        from.filter(|row| is_ahead(row, now)),
+        to.filter(|row| is_ahead(row, now)),
+    );
     match (from, to) {
         (Some(from), Some(to)) if from.subject_id == to.subject_id => {
             let facts = |row: &StatedAssignment| (row.job_site_id, row.start_at, row.end_at, row.dates());

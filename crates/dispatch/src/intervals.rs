@@ -57,10 +57,7 @@ pub(crate) async fn keep_zone_of(tx: &mut Tx<'_>, assignment: Uuid, gets_dates: 
     }
 }
 
-async fn zones<'a>(
-    tx: &mut Tx<'_>,
-    rows: impl Iterator<Item = &'a StatedAssignment>,
-) -> Result<HashMap<Uuid, Zone>> {
+async fn zones<'a>(tx: &mut Tx<'_>, rows: impl Iterator<Item = &'a StatedAssignment>) -> Result<HashMap<Uuid, Zone>> {
     let by_dates = rows.filter(|row| row.dates().is_some());
     let organizations: BTreeSet<Uuid> = by_dates.map(|row| row.organization_id).collect();
     if organizations.is_empty() {

@@ -25,6 +25,7 @@ mod records;
 mod references;
 mod reject_conflicts;
 mod schema;
+mod strict_resources;
 mod values;
 
 use std::sync::Arc;
@@ -37,7 +38,7 @@ use backoffice_progress::bulk as progress;
 use diesel_migrations::embed_migrations;
 
 pub use bulk::BulkUpdateAssignments;
-pub use commands::assignment::AlertsOf;
+pub use commands::assignment::{AlertsOf, FindAlerts};
 pub use config::DispatchConfig;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
@@ -66,6 +67,7 @@ fn register(registry: &mut Registry) {
     registry
         .extend(observer::DERIVE_ASSIGNMENTS)
         .extend(busy::ASSIGNMENTS)
+        .extend(strict_resources::EXISTING)
         .deferred_work(reject_conflicts::run)
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE);
     notify::register(registry);

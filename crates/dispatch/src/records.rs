@@ -9,7 +9,9 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::model::{ASSIGNMENT, JOB_SITE, RESOURCE};
-use crate::schema::{dispatch_assignments as assignments, dispatch_job_sites as job_sites, dispatch_resources as resources};
+use crate::schema::{
+    dispatch_assignments as assignments, dispatch_job_sites as job_sites, dispatch_resources as resources,
+};
 use crate::{acl, query};
 
 pub(crate) fn register(registry: &mut Registry) {
@@ -57,7 +59,10 @@ fn find_job_sites<'a>(
         let visible = query::job_sites::in_scope(scope).filter(job_sites::id.eq_any(ids));
         let rows = visible.select((job_sites::id, job_sites::organization_id, job_sites::name));
         let rows: Vec<(Uuid, Uuid, String)> = rows.load(&mut &*connection).await?;
-        Ok(rows.into_iter().map(|(id, within, label)| record(id, within, label)).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(id, within, label)| record(id, within, label))
+            .collect())
     })
 }
 
@@ -70,7 +75,10 @@ fn find_resources<'a>(
         let visible = query::resources::in_scope(scope).filter(resources::id.eq_any(ids));
         let rows = visible.select((resources::id, resources::organization_id, resources::name));
         let rows: Vec<(Uuid, Uuid, String)> = rows.load(&mut &*connection).await?;
-        Ok(rows.into_iter().map(|(id, within, label)| record(id, within, label)).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(id, within, label)| record(id, within, label))
+            .collect())
     })
 }
 

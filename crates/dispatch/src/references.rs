@@ -86,15 +86,25 @@ impl Referenced {
         let mut reject = |path: &str, message: &str, code: &'static str| details.push(Detail::new(path, message, code));
         if has_new_site(change) {
             match self.site(after) {
-                None => reject("jobSiteId", "must be a job site of the organization", "job_site_not_found"),
+                None => reject(
+                    "jobSiteId",
+                    "must be a job site of the organization",
+                    "job_site_not_found",
+                ),
                 Some(site) if site.is_closed => reject("jobSiteId", "must not be a closed job site", "job_site_closed"),
                 Some(_) => {}
             }
         }
         if has_new_subject(change) {
             match self.subject(after) {
-                None => reject("subjectId", "must be a resource of the type and organization", "subject_not_found"),
-                Some(subject) if !subject.is_active => reject("subjectId", "must be an active resource", "subject_inactive"),
+                None => reject(
+                    "subjectId",
+                    "must be a resource of the type and organization",
+                    "subject_not_found",
+                ),
+                Some(subject) if !subject.is_active => {
+                    reject("subjectId", "must be an active resource", "subject_inactive")
+                }
                 Some(_) => {}
             }
         }
@@ -114,7 +124,13 @@ async fn lock_sites(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uui
         .await?;
     let site = |(id, organization, status): (Uuid, Uuid, String)| {
         let is_closed = status == "closed";
-        (id, Site { organization, is_closed })
+        (
+            id,
+            Site {
+                organization,
+                is_closed,
+            },
+        )
     };
     Ok(rows.into_iter().map(site).collect())
 }
@@ -125,12 +141,24 @@ async fn lock_subjects(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<
         .filter(resources::id.eq_any(ids))
         .filter(resources::deleted_at.is_null())
         .order(resources::id)
-        .select((resources::id, resources::organization_id, resources::type_, resources::is_active))
+        .select((
+            resources::id,
+            resources::organization_id,
+            resources::type_,
+            resources::is_active,
+        ))
         .for_share()
         .load(tx.conn())
         .await?;
     let subject = |(id, organization, type_, is_active): (Uuid, Uuid, String, bool)| {
-        (id, Subject { organization, type_, is_active })
+        (
+            id,
+            Subject {
+                organization,
+                type_,
+                is_active,
+            },
+        )
     };
     Ok(rows.into_iter().map(subject).collect())
 }

@@ -36,7 +36,9 @@ pub(crate) fn run<'a>(tx: &'a mut Tx<'_>, items: Vec<RejectConflicts>) -> BoxFut
         let mut seen = BTreeSet::new();
         let mut named = |is_window: bool| -> Vec<Uuid> {
             // Assignments of the request itself are not named: new ones do not exist after the rejection.
-            let others = found.iter().filter(|one| one.job_site_id.is_none() == is_window && !ids.contains(&one.id));
+            let others = found
+                .iter()
+                .filter(|one| one.job_site_id.is_none() == is_window && !ids.contains(&one.id));
             others.map(|one| one.id).filter(|id| seen.insert(*id)).collect()
         };
         let rejection = Rejection::conflict("The assignment is in conflict with others")

@@ -32,7 +32,13 @@ fn coded<T: ?Sized, O>(
 }
 
 /// Writes a required line; null and a blank text are rejected.
-pub(crate) fn line(validator: &mut Validator, path: &str, field: &Patch<String>, slot: &mut String, code: &'static str) {
+pub(crate) fn line(
+    validator: &mut Validator,
+    path: &str,
+    field: &Patch<String>,
+    slot: &mut String,
+    code: &'static str,
+) {
     match field.as_ref().map(|text| text.trim()) {
         Patch::Clear => validator.reject(path, "must not be null", code),
         Patch::Set("") => validator.reject(path, "must not be blank", code),
@@ -96,7 +102,10 @@ pub(crate) fn coordinate(validator: &mut Validator, path: &str, field: &Patch<f6
 pub(crate) fn minutes(most: i32) -> impl Fn(&i32) -> Result<i32, Violation> {
     move |minutes| {
         if !(-most..=most).contains(minutes) {
-            return Err(Violation::new(format!("must be between -{most} and {most}"), "out_of_range"));
+            return Err(Violation::new(
+                format!("must be between -{most} and {most}"),
+                "out_of_range",
+            ));
         }
         Ok(*minutes)
     }
@@ -116,15 +125,45 @@ mod tests {
         let (mut validator, mut slot, mut note) = (Validator::default(), "old".to_owned(), None);
 
         line(&mut validator, "name", &Patch::Clear, &mut slot, "invalid_name");
-        line(&mut validator, "name", &Patch::Set(" ".to_owned()), &mut slot, "invalid_name");
-        line(&mut validator, "name", &Patch::Set("x".repeat(201)), &mut slot, "invalid_name");
-        optional_text(&mut validator, "note", &Patch::Set("long".to_owned()), &mut note, (3, "invalid_note"));
-        word(&mut validator, "status", &Patch::Set("open".to_owned()), &mut slot, (SITE_STATUSES, "invalid_status"));
+        line(
+            &mut validator,
+            "name",
+            &Patch::Set(" ".to_owned()),
+            &mut slot,
+            "invalid_name",
+        );
+        line(
+            &mut validator,
+            "name",
+            &Patch::Set("x".repeat(201)),
+            &mut slot,
+            "invalid_name",
+        );
+        optional_text(
+            &mut validator,
+            "note",
+            &Patch::Set("long".to_owned()),
+            &mut note,
+            (3, "invalid_note"),
+        );
+        word(
+            &mut validator,
+            "status",
+            &Patch::Set("open".to_owned()),
+            &mut slot,
+            (SITE_STATUSES, "invalid_status"),
+        );
 
         // Equal details count once.
         assert_eq!(
             codes(validator),
-            ["invalid_name", "invalid_name", "invalid_name", "invalid_note", "invalid_status"]
+            [
+                "invalid_name",
+                "invalid_name",
+                "invalid_name",
+                "invalid_note",
+                "invalid_status"
+            ]
         );
         assert_eq!((slot.as_str(), note), ("old", None));
     }

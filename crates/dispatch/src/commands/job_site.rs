@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::acl;
-use backoffice_calendar::Day;
 use crate::documented::{DispatchAddress, DispatchCode, DispatchName, JobSiteStatus, bodies};
 use crate::model::JobSite;
 use crate::schema::dispatch_job_sites as job_sites;
 use crate::values::{self, ADDRESS_LENGTH, CODE_LENGTH, NOTES_LENGTH, SITE_STATUSES};
+use backoffice_calendar::Day;
 
 /// Creates a job site.
 pub type CreateJobSite = Create<JobSite>;

@@ -129,7 +129,11 @@ impl Record for Resource {
         let had = before.and_then(|before| before.user_id);
         if let Some(user) = self.user_id.filter(|user| had != Some(*user)) {
             if self.type_ != "worker" {
-                return Err(rejected("userId", "must be null, as only workers are users", "user_not_found"));
+                return Err(rejected(
+                    "userId",
+                    "must be null, as only workers are users",
+                    "user_not_found",
+                ));
             }
             let found = find_tenant_users(tx, &[user]).await?;
             if !found.iter().any(|one| one.is_visible) {
@@ -163,9 +167,7 @@ impl Record for Resource {
             Some("dispatch_resources_tenant_id_organization_id_type_code_idx") => {
                 Rejection::conflict("Code is taken").code("resource_code_taken").into()
             }
-            Some("dispatch_resources_tenant_id_organization_id_user_id_idx") => {
-                Rejection::not_unique("userId").into()
-            }
+            Some("dispatch_resources_tenant_id_organization_id_user_id_idx") => Rejection::not_unique("userId").into(),
             _ => error,
         }
     }

@@ -50,7 +50,12 @@ impl Input for ChangesOfAssignments {
         let statuses = (ASSIGNMENT_STATUSES, "invalid_status");
         values::word(validator, "status", &self.status, &mut String::new(), statuses);
         validator.value("jobSiteId", &self.job_site_id, &mut Uuid::nil(), rules::any);
-        validator.value("shiftMinutes", &self.shift_minutes, &mut 0, values::minutes(MOST_MINUTES));
+        validator.value(
+            "shiftMinutes",
+            &self.shift_minutes,
+            &mut 0,
+            values::minutes(MOST_MINUTES),
+        );
         if self.status.is_keep() && self.job_site_id.is_keep() && self.shift_minutes.is_keep() {
             validator.reject("status", "is required without jobSiteId and shiftMinutes", "required");
         }

@@ -1,9 +1,9 @@
 //! Which conflicts an assignment would have.
 
+use backoffice_calendar::Day;
 use backoffice_core::http::{Json, Routes, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Patch, Placement, RequestContext, Result, Timestamp};
-use backoffice_calendar::Day;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;

@@ -10,12 +10,12 @@ use super::bodies::{DeletedRecord, PathId, WrittenRecord};
 use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteJobSite, JobSiteChanges, NewJobSite, UpdateJobSite};
-use backoffice_calendar::Day;
 use crate::documented::JobSiteStatus;
 use crate::error::missing_as;
 use crate::model::{JOB_SITE, JobSite};
 use crate::query::job_sites::{self, JobSiteFilter};
 use crate::values::SITE_STATUSES;
+use backoffice_calendar::Day;
 
 const LIST: &str = "/dispatch/job-sites";
 const ONE: &str = "/dispatch/job-sites/{id}";

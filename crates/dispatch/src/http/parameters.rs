@@ -82,7 +82,11 @@ pub(super) fn interval(
     let (from, to) = (instant(from_path, from, violations), instant(to_path, to, violations));
     let (from, to) = from.zip(to)?;
     if to <= from {
-        violations.add(Detail::new(to_path, format!("must be later than {from_path}"), "invalid_value"));
+        violations.add(Detail::new(
+            to_path,
+            format!("must be later than {from_path}"),
+            "invalid_value",
+        ));
     }
     Some((from, to))
 }

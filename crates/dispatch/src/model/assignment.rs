@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{ASSIGNMENT, JOB_SITE, RESOURCE, StatedAssignment};
-use backoffice_calendar::Day;
 use crate::references::Referenced;
 use crate::schema::dispatch_assignments as assignments;
 use crate::{acl, after_change, intervals, query};
+use backoffice_calendar::Day;
 
 /// A resource that works on a job site for some time.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, ToSchema)]
@@ -109,18 +109,25 @@ impl Entity for Assignment {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = Self::read(tx, ids).await?.into_iter();
-        rows.map(|row| Ok((row.id, Snapshot::of(&StatedAssignment::from(row))?))).collect()
+        rows.map(|row| Ok((row.id, Snapshot::of(&StatedAssignment::from(row))?)))
+            .collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let stated = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<StatedAssignment>>>()?;
+        let stated = snapshots
+            .iter()
+            .map(Snapshot::row)
+            .collect::<Result<Vec<StatedAssignment>>>()?;
         let now = tx.now();
         let mut rows = Vec::with_capacity(stated.len());
         let intervals = intervals::derive(tx, &stated.iter().collect::<Vec<_>>()).await?;
         for (stated, interval) in stated.into_iter().zip(intervals) {
             // The days do not exist in the present time zone.
             let interval = interval.ok_or_else(|| Rejection::undo_conflict(&["startDate"]))?;
-            let stated = StatedAssignment { updated_at: now, ..stated };
+            let stated = StatedAssignment {
+                updated_at: now,
+                ..stated
+            };
             rows.push(stated.at(interval));
         }
         Self::write(tx, &rows).await?;
@@ -129,7 +136,9 @@ impl Entity for Assignment {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = assignments::table.filter(assignments::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(assignments::id.eq_any(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(assignments::id.eq_any(ids)))
+            .execute(tx.conn())
+            .await?;
         Ok(())
     }
 
@@ -140,7 +149,9 @@ impl Entity for Assignment {
         };
         let to: StatedAssignment = to.row()?;
         let from = step.from.map(Snapshot::row::<StatedAssignment>).transpose()?;
-        let missing = Referenced::lock(tx, &[(from.as_ref(), &to)]).await?.missing(from.as_ref(), &to);
+        let missing = Referenced::lock(tx, &[(from.as_ref(), &to)])
+            .await?
+            .missing(from.as_ref(), &to);
         match missing {
             Some(field) => Err(Rejection::undo_conflict(&[field]).into()),
             None => Ok(()),
@@ -159,8 +170,14 @@ impl Entity for Assignment {
             return Vec::new();
         };
         vec![
-            EntityRef { kind: JOB_SITE, id: row.job_site_id },
-            EntityRef { kind: RESOURCE, id: row.subject_id },
+            EntityRef {
+                kind: JOB_SITE,
+                id: row.job_site_id,
+            },
+            EntityRef {
+                kind: RESOURCE,
+                id: row.subject_id,
+            },
         ]
     }
 }

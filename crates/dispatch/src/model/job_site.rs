@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{JOB_SITE, LiveUse, keep_from_losing_assignments};
-use backoffice_calendar::Day;
 use crate::schema::dispatch_job_sites as job_sites;
 use crate::{acl, after_change, query};
+use backoffice_calendar::Day;
 
 /// A place where work is done.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]

@@ -15,7 +15,12 @@ pub(super) const ASSIGNED: NotificationType = NotificationType {
     texts: &[
         texts("en", "New assignments", "New assignment: {site}", "Starts {start}"),
         texts("pl", "Nowe przydziały", "Nowy przydział: {site}", "Początek: {start}"),
-        texts("es", "Asignaciones nuevas", "Nueva asignación: {site}", "Empieza: {start}"),
+        texts(
+            "es",
+            "Asignaciones nuevas",
+            "Nueva asignación: {site}",
+            "Empieza: {start}",
+        ),
         texts("de", "Neue Einsätze", "Neuer Einsatz: {site}", "Beginn: {start}"),
     ],
 };
@@ -25,10 +30,30 @@ pub(super) const CHANGED: NotificationType = NotificationType {
     id: "dispatch.assignment.changed",
     channels: Channels::USUAL,
     texts: &[
-        texts("en", "Changed assignments", "Changed assignment: {site}", "Starts {start}"),
-        texts("pl", "Zmienione przydziały", "Zmieniony przydział: {site}", "Początek: {start}"),
-        texts("es", "Asignaciones modificadas", "Asignación modificada: {site}", "Empieza: {start}"),
-        texts("de", "Geänderte Einsätze", "Geänderter Einsatz: {site}", "Beginn: {start}"),
+        texts(
+            "en",
+            "Changed assignments",
+            "Changed assignment: {site}",
+            "Starts {start}",
+        ),
+        texts(
+            "pl",
+            "Zmienione przydziały",
+            "Zmieniony przydział: {site}",
+            "Początek: {start}",
+        ),
+        texts(
+            "es",
+            "Asignaciones modificadas",
+            "Asignación modificada: {site}",
+            "Empieza: {start}",
+        ),
+        texts(
+            "de",
+            "Geänderte Einsätze",
+            "Geänderter Einsatz: {site}",
+            "Beginn: {start}",
+        ),
     ],
 };
 
@@ -37,10 +62,30 @@ pub(super) const CANCELLED: NotificationType = NotificationType {
     id: "dispatch.assignment.cancelled",
     channels: Channels::USUAL,
     texts: &[
-        texts("en", "Cancelled assignments", "Cancelled assignment: {site}", "Would have started {start}"),
-        texts("pl", "Odwołane przydziały", "Odwołany przydział: {site}", "Planowany początek: {start}"),
-        texts("es", "Asignaciones canceladas", "Asignación cancelada: {site}", "Habría empezado: {start}"),
-        texts("de", "Abgesagte Einsätze", "Abgesagter Einsatz: {site}", "Geplanter Beginn: {start}"),
+        texts(
+            "en",
+            "Cancelled assignments",
+            "Cancelled assignment: {site}",
+            "Would have started {start}",
+        ),
+        texts(
+            "pl",
+            "Odwołane przydziały",
+            "Odwołany przydział: {site}",
+            "Planowany początek: {start}",
+        ),
+        texts(
+            "es",
+            "Asignaciones canceladas",
+            "Asignación cancelada: {site}",
+            "Habría empezado: {start}",
+        ),
+        texts(
+            "de",
+            "Abgesagte Einsätze",
+            "Abgesagter Einsatz: {site}",
+            "Geplanter Beginn: {start}",
+        ),
     ],
 };
 
@@ -50,8 +95,18 @@ pub(super) const REMINDER: NotificationType = NotificationType {
     channels: Channels::USUAL,
     texts: &[
         texts("en", "Reminders of assignments", "Soon: {site}", "Starts {start}"),
-        texts("pl", "Przypomnienia o przydziałach", "Wkrótce: {site}", "Początek: {start}"),
-        texts("es", "Recordatorios de asignaciones", "Pronto: {site}", "Empieza: {start}"),
+        texts(
+            "pl",
+            "Przypomnienia o przydziałach",
+            "Wkrótce: {site}",
+            "Początek: {start}",
+        ),
+        texts(
+            "es",
+            "Recordatorios de asignaciones",
+            "Pronto: {site}",
+            "Empieza: {start}",
+        ),
         texts("de", "Erinnerungen an Einsätze", "Bald: {site}", "Beginn: {start}"),
     ],
 };

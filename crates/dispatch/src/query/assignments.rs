@@ -18,8 +18,7 @@ use crate::schema::dispatch_assignments as assignments;
 /// Longer than any assignment.
 const LONGEST: Duration = Duration::days(367);
 
-type InScope =
-    Filter<Filter<assignments::table, Owned<assignments::tenant_id>>, Within<assignments::organization_id>>;
+type InScope = Filter<Filter<assignments::table, Owned<assignments::tenant_id>>, Within<assignments::organization_id>>;
 
 /// Returns the assignments that are visible to the caller.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
@@ -53,7 +52,9 @@ fn requested<'a>(scope: &Scope, filter: &AssignmentFilter) -> assignments::Boxed
         query = query.filter(assignments::id.eq_any(ids.clone()));
     }
     if let Some((from, to)) = filter.interval {
-        let starts = assignments::start_at.lt(to).and(assignments::start_at.gt(from.before(LONGEST)));
+        let starts = assignments::start_at
+            .lt(to)
+            .and(assignments::start_at.gt(from.before(LONGEST)));
         query = query.filter(starts.and(assignments::end_at.gt(from)));
     }
     if let Some(job_sites) = &filter.job_sites {
@@ -103,6 +104,8 @@ pub async fn list(
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Assignment>> {
-    let found = in_scope(scope).filter(assignments::id.eq(id)).select(Assignment::as_select());
+    let found = in_scope(scope)
+        .filter(assignments::id.eq(id))
+        .select(Assignment::as_select());
     Ok(Prepared(found).get_result(&mut &*connection).await.optional()?)
 }

@@ -13,9 +13,9 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use backoffice_calendar::Day;
 use crate::model::{JOB_SITE, JobSite};
 use crate::schema::dispatch_job_sites as job_sites;
+use backoffice_calendar::Day;
 
 impl Sortable for JobSite {
     const SORT_FIELDS: &'static [SortField] = &[
@@ -104,6 +104,8 @@ pub async fn list(
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<JobSite>> {
-    let found = in_scope(scope).filter(job_sites::id.eq(id)).select(JobSite::as_select());
+    let found = in_scope(scope)
+        .filter(job_sites::id.eq(id))
+        .select(JobSite::as_select());
     Ok(Prepared(found).get_result(&mut &*connection).await.optional()?)
 }

@@ -130,6 +130,8 @@ pub async fn list(
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Resource>> {
-    let found = in_scope(scope).filter(resources::id.eq(id)).select(Resource::as_select());
+    let found = in_scope(scope)
+        .filter(resources::id.eq(id))
+        .select(Resource::as_select());
     Ok(Prepared(found).get_result(&mut &*connection).await.optional()?)
 }

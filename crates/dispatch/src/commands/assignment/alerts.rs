@@ -5,12 +5,15 @@ use backoffice_core::command::Tx;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+/// Returns the ids of the open alerts that contain any of these assignments of the transaction's tenant, each once.
+pub type FindAlerts = for<'a> fn(&'a mut Tx<'_>, &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Uuid>>>;
+
 /// Finds the open alerts that contain assignments. The module that keeps alerts registers it with
 /// [`Registry::extend`](backoffice_core::registry::Registry::extend); without it, responses contain no alerts.
 #[derive(Debug, Clone, Copy)]
 pub struct AlertsOf {
-    /// Returns the ids of the open alerts that contain any of these assignments of the transaction's tenant, each once.
-    pub find: for<'a> fn(&'a mut Tx<'_>, &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Uuid>>>,
+    /// Finds alerts.
+    pub find: FindAlerts,
 }
 
 /// Returns the open alerts that contain these assignments, by id.

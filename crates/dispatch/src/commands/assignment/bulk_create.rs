@@ -12,8 +12,8 @@ use super::alerts::alerts_of;
 use super::create::stated;
 use super::resolve::resolve;
 use crate::model::{Assignment, StatedAssignment};
-use crate::reject_conflicts::RejectConflicts;
 use crate::references::ChangedAssignment;
+use crate::reject_conflicts::RejectConflicts;
 use crate::{acl, intervals};
 
 /// Most assignments of a request.
@@ -84,7 +84,10 @@ impl BulkCreateAssignments {
         validator.check()?;
         let placement = Placement::for_new(ctx, None)?;
         let rows: Vec<_> = input.items.iter().map(|item| stated(ctx, placement, &item.0)).collect();
-        let first = rows.first().ok_or_else(|| Error::internal("a bulk creation without items"))?.id;
+        let first = rows
+            .first()
+            .ok_or_else(|| Error::internal("a bulk creation without items"))?
+            .id;
         Ok(Self {
             tenant: placement.tenant,
             organization: placement.organization,
@@ -122,7 +125,12 @@ impl Command for BulkCreateAssignments {
 
     fn also_creates(&self) -> Vec<EntityRef> {
         let others = self.rows.iter().skip(1);
-        others.map(|row| EntityRef { kind: Assignment::KIND, id: row.id }).collect()
+        others
+            .map(|row| EntityRef {
+                kind: Assignment::KIND,
+                id: row.id,
+            })
+            .collect()
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<AssignmentsWritten> {

@@ -77,7 +77,10 @@ impl Command for CreateAssignment {
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<AssignmentWritten> {
         Placement::lock(tx, self.row.organization_id).await?;
         let resolved = resolve(tx, &[(None, &self.row)]).await?;
-        let rows = resolved.into_iter().collect::<Result<Vec<_>, _>>().map_err(Rejection::invalid)?;
+        let rows = resolved
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Rejection::invalid)?;
         Assignment::write(tx, &rows).await?;
         if self.reject_conflicts {
             tx.defer(RejectConflicts::of(vec![self.row.id]));

@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::time;
-use backoffice_calendar::Day;
 use crate::documented::{AssignmentStatus, ResourceTypeName, bodies};
 use crate::model::StatedAssignment;
 use crate::values::{self, ASSIGNMENT_STATUSES, NOTE_LENGTH, RESOURCE_TYPES};
+use backoffice_calendar::Day;
 
 /// The changes of an assignment: absent fields keep their values, null clears. Its time is given either by instants or by dates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -57,7 +57,13 @@ impl AssignmentFields {
     pub(crate) fn fill(&self, row: &mut StatedAssignment, validator: &mut Validator) {
         validator.value("jobSiteId", &self.job_site_id, &mut row.job_site_id, rules::any);
         let types = (RESOURCE_TYPES, "invalid_resource_type");
-        values::word(validator, "subjectType", &self.subject_type, &mut row.subject_type, types);
+        values::word(
+            validator,
+            "subjectType",
+            &self.subject_type,
+            &mut row.subject_type,
+            types,
+        );
         validator.value("subjectId", &self.subject_id, &mut row.subject_id, rules::any);
         time::fill(self, row, validator);
         let statuses = (ASSIGNMENT_STATUSES, "invalid_status");

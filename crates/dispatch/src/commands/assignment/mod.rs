@@ -9,7 +9,7 @@ mod resolve;
 mod time;
 mod update;
 
-pub use alerts::AlertsOf;
+pub use alerts::{AlertsOf, FindAlerts};
 pub use bulk_create::{AssignmentsWritten, BulkCreateAssignments, NewAssignments};
 pub use create::{AssignmentWritten, CreateAssignment};
 pub use delete::DeleteAssignment;

@@ -5,8 +5,8 @@ use backoffice_core::{Patch, Timestamp};
 use time::Duration;
 
 use super::AssignmentFields;
-use backoffice_calendar::Day;
 use crate::model::StatedAssignment;
+use backoffice_calendar::Day;
 
 /// Longest assignment.
 const LONGEST_DAYS: i64 = 366;
@@ -25,7 +25,10 @@ pub(super) fn require(fields: &AssignmentFields, validator: &mut Validator) {
     let missing = |field: &Patch<String>| !matches!(field, Patch::Set(_));
     let by_dates = fields.has_dates();
     let ends = match by_dates {
-        true => [("startDate", &fields.start_date), ("endDateExclusive", &fields.end_date_exclusive)],
+        true => [
+            ("startDate", &fields.start_date),
+            ("endDateExclusive", &fields.end_date_exclusive),
+        ],
         false => [("startAt", &fields.start_at), ("endAt", &fields.end_at)],
     };
     for (path, field) in ends {
@@ -137,7 +140,10 @@ fn keep(fields: &AssignmentFields, row: &StatedAssignment, validator: &mut Valid
             validator.reject(path, "must not be null", INVALID);
         }
     }
-    for (path, field) in [("startDate", &fields.start_date), ("endDateExclusive", &fields.end_date_exclusive)] {
+    for (path, field) in [
+        ("startDate", &fields.start_date),
+        ("endDateExclusive", &fields.end_date_exclusive),
+    ] {
         if field.is_clear() && row.dates().is_some() {
             validator.reject(path, "must not be null, unless startAt and endAt are given", INVALID);
         }

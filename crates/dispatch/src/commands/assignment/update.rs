@@ -63,7 +63,11 @@ impl UpdateAssignment {
         if let Some(minutes) = self.shift_minutes
             && !time::shift(&mut after, (before.start_at, before.end_at), minutes)
         {
-            validator.reject("shiftMinutes", "must stay within the years 1970 to 2199", "invalid_interval");
+            validator.reject(
+                "shiftMinutes",
+                "must stay within the years 1970 to 2199",
+                "invalid_interval",
+            );
         }
         let details = validator.into_details();
         match details.is_empty() {
@@ -100,9 +104,15 @@ impl Command for UpdateAssignment {
         let after = self.changed(&before).map_err(Rejection::invalid)?;
         let before = StatedAssignment::from(before);
         if after != before {
-            let after = StatedAssignment { updated_at: tx.now(), ..after };
+            let after = StatedAssignment {
+                updated_at: tx.now(),
+                ..after
+            };
             let resolved = resolve(tx, &[(Some(&before), &after)]).await?;
-            let rows = resolved.into_iter().collect::<Result<Vec<_>, _>>().map_err(Rejection::invalid)?;
+            let rows = resolved
+                .into_iter()
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(Rejection::invalid)?;
             Assignment::write(tx, &rows).await?;
         }
         Ok(AssignmentWritten {
