@@ -44,7 +44,7 @@ pub(crate) struct FoundConflict {
 /// Returns the conflicts of an assignment that is not stored, by urgency. `except` is left out.
 ///
 /// # Errors
-/// 400 for an unknown job site or resource, and for days that do not exist in the time zone.
+/// 400 for an unknown assignment, job site or resource, and for days that do not exist in the time zone.
 pub(crate) async fn check(
     ctx: &RequestContext,
     stated: &StatedAssignment,
@@ -52,6 +52,11 @@ pub(crate) async fn check(
 ) -> Result<Vec<FoundConflict>> {
     let connection = ctx.read().await?;
     let scope = ctx.scope();
+    if let Some(id) = except
+        && query::assignments::find(&connection, scope, id).await?.is_none()
+    {
+        return Err(rejected("id", "must be an assignment", "assignment_not_found"));
+    }
     let site = query::job_sites::find(&connection, scope, stated.job_site_id).await?;
     let site = site.ok_or_else(|| rejected("jobSiteId", "must be a job site", "job_site_not_found"))?;
     let subject = query::resources::find(&connection, scope, stated.subject_id).await?;
