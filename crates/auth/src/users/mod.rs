@@ -2,6 +2,7 @@
 
 pub(crate) mod administration;
 pub(crate) mod commands;
+pub(crate) mod feature_holders;
 pub(crate) mod http;
 pub(crate) mod invitation;
 pub(crate) mod managed;
