@@ -43,5 +43,6 @@ mod revocation;
 mod scenarios;
 mod searches;
 mod statements;
+mod team;
 mod transactions;
 mod undo_invariants;
