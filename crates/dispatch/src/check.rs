@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_calendar::{Day, WorkingDays, Zone, working_days_of};
+use backoffice_calendar::{Day, WorkingDays, working_days_of};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::conflicts::{self, Conflict, TakenTime};
-use crate::model::{JobSite, StatedAssignment};
+use crate::model::{JobSite, Resource, StatedAssignment};
 use crate::schema::dispatch_job_sites as job_sites;
 use crate::values::LIVE_STATUSES;
 use crate::{intervals, query};
@@ -41,7 +41,7 @@ pub(crate) struct FoundConflict {
     job_sites: Vec<NamedSite>,
 }
 
-/// Returns the conflicts of an assignment that is not stored, by urgency. `except` is left out.
+/// Returns the conflicts of an assignment that is not stored, by urgency. `except` is left out. At most seven statements.
 ///
 /// # Errors
 /// 400 for an unknown assignment, job site or resource, and for days that do not exist in the time zone.
@@ -51,128 +51,148 @@ pub(crate) async fn check(
     except: Option<Uuid>,
 ) -> Result<Vec<FoundConflict>> {
     let connection = ctx.read().await?;
-    let scope = ctx.scope();
-    if let Some(id) = except
-        && query::assignments::find(&connection, scope, id).await?.is_none()
-    {
-        return Err(rejected("id", "must be an assignment", "assignment_not_found"));
-    }
-    let site = query::job_sites::find(&connection, scope, stated.job_site_id).await?;
-    let site = site.ok_or_else(|| rejected("jobSiteId", "must be a job site", "job_site_not_found"))?;
-    let subject = query::resources::find(&connection, scope, stated.subject_id).await?;
-    let subject = subject
-        .filter(|one| one.organization_id == site.organization_id && one.type_ == stated.subject_type)
-        .ok_or_else(|| {
-            rejected(
-                "subjectId",
-                "must be a resource of the type and organization",
-                "subject_not_found",
-            )
-        })?;
-    let facts = working_days_of(&connection, ctx.platform(), site.tenant_id, site.organization_id).await?;
-    let interval = match (stated.dates(), stated.start_at.zip(stated.end_at)) {
-        (Some(dates), _) => intervals::of_days(&facts.zone, dates),
-        (None, interval) => interval,
-    };
-    let (start, end) = interval.ok_or_else(|| {
-        rejected(
-            "endDateExclusive",
-            "must leave some time in the organization's time zone",
-            "invalid_interval",
-        )
-    })?;
-    if !LIVE_STATUSES.contains(&stated.status.as_str()) || end <= ctx.now() {
+    let question = Question::read(&connection, ctx, stated, except).await?;
+    if !LIVE_STATUSES.contains(&stated.status.as_str()) || question.end <= ctx.now() {
         return Ok(Vec::new());
     }
-    let taken = TakenTime {
-        id: except.unwrap_or_default(),
-        organization: site.organization_id,
-        subject_type: stated.subject_type.clone(),
-        subject: stated.subject_id,
-        start,
-        end,
-    };
-    let found = conflicts::find(&connection, site.tenant_id, ctx.now(), &[taken]).await?;
-    let (windows, others): (Vec<&Conflict>, Vec<&Conflict>) = found.iter().partition(|one| one.job_site_id.is_none());
-    let mut conflicts = Vec::new();
-    let own = || {
-        vec![NamedSite {
-            id: site.id,
-            name: site.name.clone(),
-        }]
-    };
-    if !others.is_empty() {
-        let sites = others
-            .iter()
-            .filter_map(|one| one.job_site_id)
-            .chain([site.id])
-            .collect::<BTreeSet<Uuid>>();
-        let kind = match sites.len() {
-            1 => "subject_overlap_same_site",
-            _ => "subject_overlap_different_sites",
-        };
-        conflicts.push(FoundConflict {
-            assignment_ids: others.iter().map(|one| one.id).collect(),
-            job_sites: named(&connection, site.tenant_id, sites).await?,
-            ..FoundConflict::new(kind, "critical")
-        });
-    }
-    if !windows.is_empty() {
-        conflicts.push(FoundConflict {
-            window_ids: windows.iter().map(|one| one.id).collect(),
-            job_sites: own(),
-            ..FoundConflict::new("subject_unavailable", "critical")
-        });
-    }
-    let others = [
-        ("subject_inactive", "warning", !subject.is_active),
-        (
-            "job_site_closed",
-            "warning",
-            is_closed(&site, &facts.zone, (start, end)),
-        ),
-        ("non_working_day", "info", is_off(&facts, (start, end))),
-    ];
-    for (kind, urgency, _) in others.into_iter().filter(|(.., is_raised)| *is_raised) {
-        conflicts.push(FoundConflict {
-            job_sites: own(),
-            ..FoundConflict::new(kind, urgency)
-        });
-    }
+    let mut conflicts = question.critical(&connection, ctx.now()).await?;
+    conflicts.extend(question.others());
     Ok(conflicts)
 }
 
+/// The assignment that is checked, with the records that it refers to.
+struct Question {
+    /// The assignment that is left out; nil without one.
+    except: Uuid,
+    site: JobSite,
+    subject: Resource,
+    calendar: WorkingDays,
+    start: Timestamp,
+    end: Timestamp,
+}
+
+impl Question {
+    async fn read(
+        connection: &AsyncPgConnection,
+        ctx: &RequestContext,
+        stated: &StatedAssignment,
+        except: Option<Uuid>,
+    ) -> Result<Self> {
+        let scope = ctx.scope();
+        if let Some(id) = except
+            && query::assignments::find(connection, scope, id).await?.is_none()
+        {
+            return Err(rejected("id", "must be an assignment", "assignment_not_found"));
+        }
+        let site = query::job_sites::find(connection, scope, stated.job_site_id).await?;
+        let site = site.ok_or_else(|| rejected("jobSiteId", "must be a job site", "job_site_not_found"))?;
+        let subject = query::resources::find(connection, scope, stated.subject_id).await?;
+        let fits = |one: &Resource| one.organization_id == site.organization_id && one.type_ == stated.subject_type;
+        let message = "must be a resource of the type and organization";
+        let subject = subject.filter(fits);
+        let subject = subject.ok_or_else(|| rejected("subjectId", message, "subject_not_found"))?;
+        let calendar = working_days_of(connection, ctx.platform(), site.tenant_id, site.organization_id).await?;
+        let interval = match stated.dates() {
+            Some(dates) => intervals::of_days(&calendar.zone, dates),
+            None => stated.start_at.zip(stated.end_at),
+        };
+        let message = "must leave some time in the organization's time zone";
+        let (start, end) = interval.ok_or_else(|| rejected("endDateExclusive", message, "invalid_interval"))?;
+        Ok(Self {
+            except: except.unwrap_or_default(),
+            site,
+            subject,
+            calendar,
+            start,
+            end,
+        })
+    }
+
+    /// Returns the overlaps with other assignments and with unavailability windows.
+    async fn critical(&self, connection: &AsyncPgConnection, now: Timestamp) -> Result<Vec<FoundConflict>> {
+        let tenant = self.site.tenant_id;
+        let taken = TakenTime {
+            id: self.except,
+            organization: self.site.organization_id,
+            subject_type: self.subject.type_.clone(),
+            subject: self.subject.id,
+            start: self.start,
+            end: self.end,
+        };
+        let found = conflicts::find(connection, tenant, now, &[taken]).await?;
+        let (windows, others): (Vec<&Conflict>, Vec<&Conflict>) =
+            found.iter().partition(|one| one.job_site_id.is_none());
+        let mut conflicts = Vec::new();
+        if !others.is_empty() {
+            let sites = others.iter().filter_map(|one| one.job_site_id);
+            let sites: BTreeSet<Uuid> = sites.chain([self.site.id]).collect();
+            let kind = match sites.len() {
+                1 => "subject_overlap_same_site",
+                _ => "subject_overlap_different_sites",
+            };
+            conflicts.push(FoundConflict {
+                assignment_ids: others.iter().map(|one| one.id).collect(),
+                ..FoundConflict::new(kind, "critical", named(connection, tenant, sites).await?)
+            });
+        }
+        if !windows.is_empty() {
+            conflicts.push(FoundConflict {
+                window_ids: windows.iter().map(|one| one.id).collect(),
+                ..FoundConflict::new("subject_unavailable", "critical", self.own_site())
+            });
+        }
+        Ok(conflicts)
+    }
+
+    /// Returns what does not reject an assignment that is stored already.
+    fn others(&self) -> impl Iterator<Item = FoundConflict> {
+        let raised = [
+            ("subject_inactive", "warning", !self.subject.is_active),
+            ("job_site_closed", "warning", self.is_closed()),
+            ("non_working_day", "info", self.is_off()),
+        ];
+        let raised = raised.into_iter().filter(|(.., is_raised)| *is_raised);
+        raised.map(|(kind, urgency, _)| FoundConflict::new(kind, urgency, self.own_site()))
+    }
+
+    fn own_site(&self) -> Vec<NamedSite> {
+        vec![NamedSite {
+            id: self.site.id,
+            name: self.site.name.clone(),
+        }]
+    }
+
+    /// Whether the site is closed, or has no work on one of the local days that the interval meets.
+    fn is_closed(&self) -> bool {
+        let (first, last) = self.calendar.zone.local_dates(self.start, self.end);
+        let is_before = self.site.start_date.is_some_and(|begin| first < begin.get());
+        let is_behind = self.site.end_date_exclusive.is_some_and(|behind| last >= behind.get());
+        self.site.status == "closed" || is_before || is_behind
+    }
+
+    /// Whether no local day that the interval meets is a working day.
+    fn is_off(&self) -> bool {
+        let (first, last) = self.calendar.zone.local_dates(self.start, self.end);
+        let days = std::iter::successors(Day::from_date(first), |day| day.plus_days(1));
+        let mut days = days.take_while(|day| day.get() <= last);
+        days.all(|day| self.calendar.off(day).is_some())
+    }
+}
+
 impl FoundConflict {
-    const fn new(kind: &'static str, urgency: &'static str) -> Self {
+    const fn new(kind: &'static str, urgency: &'static str, job_sites: Vec<NamedSite>) -> Self {
         Self {
             kind,
             urgency,
             assignment_ids: Vec::new(),
             window_ids: Vec::new(),
-            job_sites: Vec::new(),
+            job_sites,
         }
     }
 }
 
 fn rejected(path: &str, message: &str, code: &'static str) -> backoffice_core::Error {
     Rejection::invalid(vec![Detail::new(path, message, code)]).into()
-}
-
-/// Whether the site is closed, or has no work on one of the local days that the interval meets.
-fn is_closed(site: &JobSite, zone: &Zone, (start, end): (Timestamp, Timestamp)) -> bool {
-    let (first, last) = zone.local_dates(start, end);
-    let is_before = site.start_date.is_some_and(|begin| first < begin.get());
-    let is_behind = site.end_date_exclusive.is_some_and(|behind| last >= behind.get());
-    site.status == "closed" || is_before || is_behind
-}
-
-/// Whether no local day that the interval meets is a working day.
-fn is_off(facts: &WorkingDays, (start, end): (Timestamp, Timestamp)) -> bool {
-    let (first, last) = facts.zone.local_dates(start, end);
-    let mut days = std::iter::successors(Day::from_date(first), |day| day.plus_days(1));
-    days.by_ref()
-        .take_while(|day| day.get() <= last)
-        .all(|day| facts.off(day).is_some())
 }
 
 async fn named(connection: &AsyncPgConnection, tenant: Uuid, ids: BTreeSet<Uuid>) -> Result<Vec<NamedSite>> {

@@ -26,7 +26,7 @@ fn is_ahead(row: &StatedAssignment, now: Timestamp) -> bool {
     row.subject_type == "worker" && LIVE_STATUSES.contains(&row.status.as_str()) && ends_later
 }
 
-/// Emits the events of a change for the workers before and after it. The name of an event tells what the worker has to know.
+/// Emits the events of a change for the workers before and after it. An event has the name of what the worker must know.
 pub(crate) fn emit(tx: &mut Tx<'_>, from: Option<&StatedAssignment>, to: Option<&StatedAssignment>) {
     let now = tx.context().now();
     let (from, to) = (

@@ -76,7 +76,8 @@ async fn derive_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
         .bind::<Array<Date>, _>(ends)
         .bind::<Array<Timestamptz>, _>(starts_at)
         .bind::<Array<Timestamptz>, _>(ends_at);
-    Prepared(statement).execute(tx.conn()).await?;
-    tx.changed(Assignment::KIND);
+    if Prepared(statement).execute(tx.conn()).await? > 0 {
+        tx.changed(Assignment::KIND);
+    }
     Ok(())
 }

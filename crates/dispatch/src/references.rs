@@ -103,7 +103,7 @@ impl Referenced {
                     "subject_not_found",
                 ),
                 Some(subject) if !subject.is_active => {
-                    reject("subjectId", "must be an active resource", "subject_inactive")
+                    reject("subjectId", "must be an active resource", "subject_inactive");
                 }
                 Some(_) => {}
             }

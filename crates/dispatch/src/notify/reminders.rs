@@ -36,6 +36,7 @@ with first as (
     where a.reminded_at is null and a.subject_type = 'worker' and a.status in ('planned', 'confirmed')
         and a.start_at > $1 and a.start_at <= $2
     order by a.start_at, a.tenant_id limit 1
+    for update of a skip locked
 ), due as (
     select a.tenant_id, a.id, r.user_id from dispatch_assignments a
     join dispatch_resources r on r.tenant_id = a.tenant_id and r.id = a.subject_id and r.user_id is not null

@@ -1,4 +1,4 @@
-//! Tells workers about changes of their assignments.
+//! Notifies workers of changes of their assignments.
 
 use backoffice_calendar::zone_of;
 use backoffice_core::context::Call;
@@ -14,7 +14,7 @@ use super::types::{self, About, local_time};
 use crate::events::{ASSIGNED, CANCELLED, CHANGED};
 use crate::schema::{dispatch_job_sites as job_sites, dispatch_resources as resources};
 
-/// Notifies the user behind a worker, unless they have made the change themselves.
+/// Notifies the user behind a worker, unless the change is their own.
 pub(crate) const NOTIFY_WORKERS: Subscriber = Subscriber {
     id: "dispatch.notify_workers",
     patterns: &[ASSIGNED, CHANGED, CANCELLED],

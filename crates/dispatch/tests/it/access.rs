@@ -41,7 +41,7 @@ async fn employees_see_everything_and_change_nothing() {
 async fn a_caller_without_the_features_gets_neither_rows_nor_ids() {
     let fixture = Fixture::new().await;
     fixture.role("Nothing", &["directory.organizations.view"], None).await;
-    let (_, token) = fixture.user("nobody@alpha.test", &["Nothing"]).await;
+    let (_, token) = fixture.user("plain@alpha.test", &["Nothing"]).await;
 
     for path in [JOB_SITES, RESOURCES, ASSIGNMENTS] {
         let (status, body) = fixture.app.get(&token, path).await;

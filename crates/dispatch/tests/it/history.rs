@@ -92,9 +92,8 @@ async fn instants_of_dates_are_not_part_of_a_change() {
         )
         .await;
 
-    let entries =
-        format!("select changes_json from audit_action_logs where resource_id = '{id}' and action_type = 'edit'");
-    let changes = &fixture.app.rows(&entries).await[0]["changes_json"];
+    let entries = format!("select changes from audit_action_logs where resource_id = '{id}' and action_type = 'edit'");
+    let changes = &fixture.app.rows(&entries).await[0]["changes"];
     let changed: Vec<&String> = changes.as_object().expect("changes").keys().collect();
     assert_eq!(changed, ["endDateExclusive", "startDate"], "{changes}");
 }

@@ -31,7 +31,7 @@ fn of(fixture: &Fixture, worker: &Worker, from: &str, to: &str) -> Value {
 }
 
 /// Returns type, title and text of the notifications of a user, the newest first.
-async fn told(fixture: &Fixture, token: &str) -> Vec<(String, String, String)> {
+async fn notified(fixture: &Fixture, token: &str) -> Vec<(String, String, String)> {
     fixture.app.deliver_events().await;
     let (status, page) = fixture.app.get(token, "/notifications").await;
     assert_eq!(status, 200, "{page}");
@@ -63,7 +63,7 @@ async fn dsp_36_a_worker_learns_what_others_change() {
         .create(ASSIGNMENTS, of(&fixture, &worker, "08:00", "12:00"))
         .await;
     assert_eq!(
-        told(&fixture, &worker.token).await,
+        notified(&fixture, &worker.token).await,
         [row("assigned", "New assignment: S1", "Starts 2026-01-06 09:00")]
     );
 
@@ -75,7 +75,7 @@ async fn dsp_36_a_worker_learns_what_others_change() {
         )
         .await;
     let changed = row("changed", "Changed assignment: S2", "Starts 2026-01-06 08:00");
-    assert_eq!(told(&fixture, &worker.token).await[0], changed);
+    assert_eq!(notified(&fixture, &worker.token).await[0], changed);
 
     // Changes by the worker, and of notes, are none.
     let path = format!("{ASSIGNMENTS}/{id}");
@@ -90,7 +90,7 @@ async fn dsp_36_a_worker_learns_what_others_change() {
     fixture
         .put(ASSIGNMENTS, id, json!({"note": "N", "status": "confirmed"}))
         .await;
-    assert_eq!(told(&fixture, &worker.token).await.len(), 2);
+    assert_eq!(notified(&fixture, &worker.token).await.len(), 2);
 
     fixture.remove(ASSIGNMENTS, id).await;
     let cancelled = row(
@@ -98,7 +98,7 @@ async fn dsp_36_a_worker_learns_what_others_change() {
         "Cancelled assignment: S1",
         "Would have started 2026-01-06 08:00",
     );
-    assert_eq!(told(&fixture, &worker.token).await[0], cancelled);
+    assert_eq!(notified(&fixture, &worker.token).await[0], cancelled);
 }
 
 #[actix_web::test]
@@ -111,18 +111,18 @@ async fn an_assignment_that_moves_to_another_worker_is_news_for_both() {
     let mut body = of(&fixture, &first, "08:00", "12:00");
     body["status"] = json!("completed");
     let id = fixture.create(ASSIGNMENTS, body).await;
-    assert_eq!(told(&fixture, &first.token).await, []);
+    assert_eq!(notified(&fixture, &first.token).await, []);
 
     fixture.put(ASSIGNMENTS, id, json!({"status": "planned"})).await;
     fixture.put(ASSIGNMENTS, id, json!({"subjectId": second.id})).await;
 
-    let kinds = |told: Vec<(String, String, String)>| told.into_iter().map(|one| one.0).collect::<Vec<_>>();
+    let kinds = |notified: Vec<(String, String, String)>| notified.into_iter().map(|one| one.0).collect::<Vec<_>>();
     assert_eq!(
-        kinds(told(&fixture, &first.token).await),
+        kinds(notified(&fixture, &first.token).await),
         ["dispatch.assignment.cancelled", "dispatch.assignment.assigned"]
     );
     assert_eq!(
-        kinds(told(&fixture, &second.token).await),
+        kinds(notified(&fixture, &second.token).await),
         ["dispatch.assignment.assigned"]
     );
 }
