@@ -1,15 +1,32 @@
-//! Features, and the roles that have them by default.
+//! The features of this module.
 
 use backoffice_core::{DefaultGrant, Feature};
 
-/// View alerts.
-pub const ALERTS_VIEW: Feature = Feature::new("alerts.alerts.view", "View alerts");
-/// Create, update and delete alerts.
-pub const ALERTS_MANAGE: Feature = Feature::new("alerts.alerts.manage", "Manage alerts");
+/// See alerts, and mark them as read for oneself.
+pub const VIEW: Feature = Feature::new("alerts.view", "View alerts");
+/// Acknowledge alerts for everybody.
+pub const MANAGE: Feature = Feature::new("alerts.manage", "Acknowledge alerts");
+/// Be notified of critical alerts that nobody has read or acknowledged.
+pub const ESCALATIONS: Feature = Feature::new("alerts.escalations", "Receive escalated alerts");
 
-pub(crate) const FEATURES: &[Feature] = &[ALERTS_VIEW, ALERTS_MANAGE];
+pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE, ESCALATIONS];
 
-pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[DefaultGrant {
-    role: "admin",
-    grants: &["alerts.*"],
-}];
+/// Default grants of seeded roles.
+pub(crate) const DEFAULT_GRANTS: &[DefaultGrant] = &[
+    DefaultGrant {
+        role: "admin",
+        grants: &["alerts.*"],
+    },
+    DefaultGrant {
+        role: "dispatcher",
+        grants: &["alerts.view", "alerts.manage"],
+    },
+    DefaultGrant {
+        role: "viewer",
+        grants: &["alerts.view"],
+    },
+    DefaultGrant {
+        role: "employee",
+        grants: &["alerts.view"],
+    },
+];

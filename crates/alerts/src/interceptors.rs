@@ -1,4 +1,4 @@
-//! Keeps organizations with alerts from being deleted.
+//! What this module checks when other modules change their resources.
 
 use backoffice_core::command::{Entity, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Rejection, Result};
@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use crate::model::Alert;
 use crate::schema::alerts_alerts as alerts;
 
-/// Rejects the deletion of an organization with alerts.
+/// Rejects the deletion of an organization with alerts that are not resolved.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_ALERTS: Interceptor = Interceptor {
     id: "alerts.organization_alerts",
     target: "directory.organization.*",
@@ -23,7 +23,8 @@ async fn keep_organization(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) ->
     }
     let own = alerts::table
         .filter(alerts::tenant_id.eq(tx.tenant()))
-        .filter(alerts::organization_id.eq(context.id));
+        .filter(alerts::organization_id.eq(context.id))
+        .filter(alerts::resolved_at.is_null());
     let has_alerts: bool = select(exists(own)).get_result(tx.conn()).await?;
     if !has_alerts {
         return Ok(Verdict::Continue);

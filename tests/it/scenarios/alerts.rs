@@ -1,29 +1,18 @@
 //! Scenarios of the commands of `alerts`.
 
+use actix_web::http::Method;
 use serde_json::json;
 
 use super::{Scenario, scenario};
 use crate::call::Call;
 
-const ALERTS: &str = "/alerts/alerts";
-
 pub(crate) fn scenarios() -> Vec<Scenario> {
     vec![
-        // A new record belongs to a tenant; a caller without a tenant must select one first.
-        Scenario {
-            by_anybody: false,
-            ..scenario("alerts.alert.create", "all fields", |tenant| {
-                Call::post(
-                    ALERTS,
-                    json!({"organizationId": tenant.child, "name": "New", "note": "N"}),
-                )
-            })
-        },
-        scenario("alerts.alert.update", "all fields", |tenant| {
-            Call::put(ALERTS, json!({"id": tenant.child, "name": "Renamed", "note": null}))
+        scenario("alerts.alert.acknowledge", "with a note", |tenant| {
+            Call::post(&format!("/alerts/alerts/{}/acknowledge", tenant.child), json!({"note": "Known"}))
         }),
-        scenario("alerts.alert.delete", "alone", |tenant| {
-            Call::delete(ALERTS, tenant.other)
+        scenario("alerts.alert.unacknowledge", "an acknowledged one", |tenant| {
+            Call::new(Method::DELETE, &format!("/alerts/alerts/{}/acknowledge", tenant.other))
         }),
     ]
 }

@@ -1,35 +1,24 @@
-//! The module over HTTP.
+//! The module over HTTP, and its rules.
 
-mod alerts;
+mod acknowledgements;
+mod background;
+mod engine;
+mod fixture;
+mod kinds;
+mod marks;
+mod naive;
+mod overlaps;
 
-use backoffice_alerts::MODULE;
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
-use backoffice_test_support::TestApp;
-use serde_json::Value;
-use uuid::Uuid;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Creates two tenants, each with an organization and an administrator.
-async fn fixture() -> TwoTenants {
-    let modules = [&backoffice_directory::MODULE, &backoffice_auth::MODULE, &MODULE];
-    let app = TestApp::builder(&modules)
-        .config(CONFIG)
-        .config(NO_LIMITS)
-        .build()
-        .await;
-    TwoTenants::inside(app).await
-}
-
-/// Creates a record as the administrator of Alpha and returns its id.
-async fn create(fixture: &TwoTenants, path: &str, body: Value) -> Uuid {
-    let (status, body) = fixture.app.post(&fixture.a.token, path, body).await;
-    assert_eq!(status, 201, "{body}");
-    id_of(&body)
-}
-
-/// Returns the path and the error code of every invalid field.
-fn codes(body: &Value) -> Vec<(&str, &str)> {
-    let details = body["details"].as_array().into_iter().flatten();
-    details
-        .filter_map(|detail| Some((detail["path"].as_str()?, detail["code"].as_str()?)))
-        .collect()
+/// Returns the seed of random tests: that of the variable, or a new one. A failing test shows it.
+fn seed(variable: &str) -> [u8; 32] {
+    let random = || RandomState::new().build_hasher().finish();
+    let text = std::env::var(variable).unwrap_or_else(|_| format!("{:016x}{:016x}", random(), random()));
+    println!("{variable}={text}");
+    let mut seed = [0; 32];
+    for (byte, character) in seed.iter_mut().zip(text.bytes()) {
+        *byte = character;
+    }
+    seed
 }
