@@ -27,6 +27,9 @@ impl Day {
     /// 1970-01-01.
     pub const EPOCH: Self = Self(date!(1970 - 01 - 01));
 
+    /// 2199-12-31, the last supported day.
+    pub const LAST: Self = Self(date!(2199 - 12 - 31));
+
     /// Returns this day, if its year is from 1970 to 2199.
     #[must_use]
     pub fn from_date(date: Date) -> Option<Self> {
@@ -36,7 +39,10 @@ impl Day {
     /// Parses `YYYY-MM-DD` with a year from 1970 to 2199.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Date::parse(text, FORM).ok().and_then(Self::from_date)
+        // The format would accept a sign.
+        let starts_with_digit = text.starts_with(|first: char| first.is_ascii_digit());
+        let date = Date::parse(text, FORM).ok().filter(|_| starts_with_digit);
+        date.and_then(Self::from_date)
     }
 
     /// Returns the day as a `Date`.

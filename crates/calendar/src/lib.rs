@@ -12,14 +12,19 @@ mod derivation;
 mod documented;
 mod error;
 mod http;
+mod ical;
 mod interceptors;
+mod jobs;
 mod navigation;
 mod plan;
 mod query;
 mod reasons;
+mod recurrence;
 mod resource_check;
 mod schema;
 mod subject;
+mod subscribers;
+mod token;
 mod weekdays;
 mod working_days;
 mod zones;
@@ -37,11 +42,12 @@ pub use changed::{Changed, Observer};
 pub use config::CalendarConfig;
 pub use day::Day;
 pub use derivation::lock_zones;
+pub use jobs::ExtendAllSeries;
 pub use query::calendars::working_days_of;
 pub use resource_check::ResourceCheck;
 pub use subject::{ResourceType, Subject, lock_subjects, lock_subjects_of};
 pub use working_days::{OffDay, WorkingDays};
-pub use zones::{Zone, default_zone, zone_of};
+pub use zones::{Zone, database_version, default_zone, zone_of};
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 
@@ -54,6 +60,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["calendar"],
+    rate_limits: http::RATE_LIMITS,
     errors: ErrorShape::Code,
     migrations: Some(MIGRATIONS),
     routes: http::routes,
@@ -67,7 +74,10 @@ fn register(registry: &mut Registry) {
     registry
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE)
         .deferred_work(changed::handle_zones)
-        .deferred_work(changed::handle);
+        .deferred_work(changed::handle)
+        .subscribe(subscribers::FORGET_USER)
+        .job::<ExtendAllSeries>()
+        .schedule::<ExtendAllSeries>(jobs::EXTEND_SCHEDULE, jobs::EXTEND_EVERY);
 }
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {

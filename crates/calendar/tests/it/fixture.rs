@@ -4,7 +4,9 @@ use std::ops::Deref;
 
 use actix_web::http::Method;
 use backoffice_calendar::MODULE;
-use backoffice_core::{Module, Timestamp};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::jobs::{Job, NewJob, enqueue};
+use backoffice_core::{Call, Module, Scope, Timestamp};
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
 use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
 use serde_json::{Value, json};
@@ -38,8 +40,12 @@ impl Deref for Fixture {
 }
 
 pub(crate) fn builder() -> TestAppBuilder {
+    builder_of(&MODULES)
+}
+
+pub(crate) fn builder_of(modules: &[&'static Module]) -> TestAppBuilder {
     let start = Timestamp::parse("2026-01-05T08:00:00Z").expect("an instant");
-    TestApp::builder(&MODULES)
+    TestApp::builder(modules)
         .config(CONFIG)
         .config(NO_LIMITS)
         .starting_at(start)
@@ -111,6 +117,18 @@ impl Fixture {
         self.app
             .post(&self.a.token, REDO, json!({"logId": undone["logId"]}))
             .await
+    }
+
+    /// Enqueues a job of the platform.
+    pub(crate) async fn enqueue(&self, job: impl Job) {
+        let call = Call::internal(self.app.runtime());
+        let database = &self.app.runtime().database;
+        let mut transaction = database.transaction(&Scope::system()).await.expect("a transaction");
+        let order = NewJob::of_system(PLATFORM_TENANT, job);
+        enqueue(transaction.connection(), &call, &order)
+            .await
+            .expect("enqueued");
+        transaction.commit().await.expect("committed");
     }
 
     /// Returns the code of the rejection of a request by the administrator of Alpha.

@@ -30,7 +30,6 @@ async fn a_user_without_features_is_rejected_and_an_anonymous_request_too() {
     for path in [
         WINDOWS,
         CALENDAR,
-        "/calendar/availability-series",
         "/calendar/unavailability-reasons",
         "/calendar/working-days?from=2026-01-01&to=2026-01-02",
         "/calendar/feeds",
