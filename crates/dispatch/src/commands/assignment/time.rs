@@ -59,6 +59,11 @@ pub(super) fn assume(fields: &AssignmentFields, row: &mut StatedAssignment) {
 
 /// Validates the given fields and writes them into the assignment.
 pub(super) fn fill(fields: &AssignmentFields, row: &mut StatedAssignment, validator: &mut Validator) {
+    for (path, field) in [("startAt", &fields.start_at), ("endAt", &fields.end_at)] {
+        if field.is_clear() {
+            validator.reject(path, "must not be null", INVALID);
+        }
+    }
     let by_instants = is_given(&fields.start_at, &fields.end_at);
     let by_dates = fields.has_dates();
     match (by_instants, by_dates) {
@@ -113,7 +118,8 @@ fn fill_instants(fields: &AssignmentFields, row: &mut StatedAssignment, validato
             instant
         }
         Patch::Keep if stored.is_some() => stored,
-        Patch::Keep | Patch::Clear => {
+        Patch::Clear => None,
+        Patch::Keep => {
             validator.reject(path, "is required together with the other instant", INVALID);
             None
         }
@@ -135,11 +141,6 @@ fn fill_instants(fields: &AssignmentFields, row: &mut StatedAssignment, validato
 
 /// Keeps the time. Null is accepted for dates that the assignment does not have.
 fn keep(fields: &AssignmentFields, row: &StatedAssignment, validator: &mut Validator) {
-    for (path, field) in [("startAt", &fields.start_at), ("endAt", &fields.end_at)] {
-        if field.is_clear() {
-            validator.reject(path, "must not be null", INVALID);
-        }
-    }
     for (path, field) in [
         ("startDate", &fields.start_date),
         ("endDateExclusive", &fields.end_date_exclusive),
