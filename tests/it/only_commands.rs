@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 const MARKS: &str = "marks of the recipient are not data of the tenant";
 
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 14] = [
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",
@@ -31,6 +31,7 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 14] = [
     ),
     ("POST /auth/session/refresh", "a token is derived from the session", &[]),
     ("POST /auth/feature-check", "asks a question", &[]),
+    ("POST /dispatch/assignments/check", "asks a question", &[]),
     ("POST /auth/locale", "sets a cookie", &[]),
     (
         "POST /auth/reset",

@@ -179,7 +179,7 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 17] = [
+const FINAL: [(&str, Method, &str); 18] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
@@ -207,6 +207,11 @@ const FINAL: [(&str, Method, &str); 17] = [
         "attachments.attachment.bulk_delete",
         Method::POST,
         "/attachments/library/bulk-delete",
+    ),
+    (
+        "dispatch.assignment.bulk_update",
+        Method::POST,
+        "/dispatch/assignments/bulk-update",
     ),
     ("progress.job.cancel", Method::POST, "/progress/jobs/{id}/cancel"),
     ("devices.device.deactivate", Method::DELETE, "/devices/{id}"),

@@ -6,6 +6,10 @@ use backoffice_core::Module;
 #[must_use]
 pub fn compiled() -> Vec<&'static Module> {
     vec![
+        #[cfg(feature = "access")]
+        &backoffice_access::MODULE,
+        #[cfg(feature = "alerts")]
+        &backoffice_alerts::MODULE,
         #[cfg(feature = "api-docs")]
         &backoffice_api_docs::MODULE,
         #[cfg(feature = "api-keys")]
@@ -16,6 +20,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]
         &backoffice_auth::MODULE,
+        #[cfg(feature = "calendar")]
+        &backoffice_calendar::MODULE,
         #[cfg(feature = "customers")]
         &backoffice_customers::MODULE,
         #[cfg(feature = "catalog")]
@@ -24,6 +30,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_devices::MODULE,
         #[cfg(feature = "directory")]
         &backoffice_directory::MODULE,
+        #[cfg(feature = "dispatch")]
+        &backoffice_dispatch::MODULE,
         #[cfg(feature = "events")]
         &backoffice_events::MODULE,
         #[cfg(feature = "notifications")]

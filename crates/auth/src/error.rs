@@ -123,7 +123,8 @@ fn quoted(names: &[String]) -> String {
 
 impl Error {
     /// Returns whether `error` is this rejection.
-    pub(crate) fn is(&self, error: &backoffice_core::Error) -> bool {
+    #[must_use]
+    pub fn is(&self, error: &backoffice_core::Error) -> bool {
         matches!(error, backoffice_core::Error::Rejected(rejection) if **rejection == self.rejection())
     }
 

@@ -40,6 +40,7 @@ pub use pages::{PageContent, Site};
 pub use roles::grants::{Acl, AclInput};
 pub use roles::holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
 pub use roles::seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
+pub use roles::sync::sync_roles;
 pub use sessions::cache::{CacheEpoch, IdentityCache};
 pub use sessions::locale::of as locale_of;
 pub use sessions::one_time_token::{NewToken, Purpose};
@@ -48,9 +49,10 @@ pub use sidebar::SidebarSettings;
 pub use sidebar::query::lock_user;
 pub use users::administration::{
     AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
-    sync_roles,
 };
 pub use users::commands::{FirstConsent, FirstUser};
+pub use users::feature_holders::find_holders;
+pub use users::managed::{InvitedUser, change_activity, exchange_roles, is_administrator, protect_user};
 pub use users::sign_up::has_account;
 pub use users::tenant_users::{TenantUser, find_tenant_users};
 
@@ -68,6 +70,12 @@ pub mod commands {
     pub use crate::roles::commands::*;
     pub use crate::sidebar::commands::*;
     pub use crate::users::commands::*;
+}
+
+/// Invitations, for modules that invite users by commands of their own.
+pub mod invitation {
+    pub use crate::sessions::one_time_token::NewToken;
+    pub use crate::users::invitation::{Recipient, issue, mail, mint};
 }
 
 /// Reads. Every statement starts from a scope.
@@ -117,6 +125,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::UpdateRoleAcl>()
         .command::<commands::UpdateUserAcl>()
         .command::<roles::commands::GrantDefaults>()
+        .command::<roles::commands::SeedRole>()
         .command::<commands::CreateUser>()
         .command::<commands::UpdateUser>()
         .command::<commands::DeleteUser>()

@@ -159,6 +159,7 @@ table! {
         expires_at -> Timestamptz,
         used_at -> Nullable<Timestamptz>,
         voided_at -> Nullable<Timestamptz>,
+        sent_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

@@ -30,7 +30,7 @@ impl Feature {
 /// Grants that a seeded role receives by default.
 #[derive(Debug, Clone, Copy)]
 pub struct DefaultGrant {
-    /// Name of the seeded role (`admin`, `employee`).
+    /// Name of the seeded role (`admin`, `employee`, or a role of a module).
     pub role: &'static str,
     /// The grants.
     pub grants: &'static [&'static str],

@@ -45,6 +45,19 @@ impl Detail {
     }
 }
 
+/// The codes of violated rules that every endpoint has.
+const GENERAL_CODES: &[&str] = &[
+    "required",
+    "invalid_type",
+    "invalid_value",
+    "too_short",
+    "too_long",
+    "out_of_range",
+    "unknown_reference",
+    "not_unique",
+    "immutable",
+];
+
 /// Maximum number of details collected for one input.
 pub(crate) const MOST_DETAILS: usize = 100;
 
@@ -257,6 +270,18 @@ impl Rejection {
         self.code.as_deref().unwrap_or_else(|| default_code(self.status))
     }
 
+    /// Gives a 400 without a code the one of the first violated rule that has a code of its endpoint's specification; if none has, that of the
+    /// part of the request that is invalid. For bodies in the shape [`ErrorShape::Code`].
+    #[must_use]
+    pub(crate) fn with_code_of_input(mut self, part: &'static str) -> Self {
+        if self.status == StatusCode::BAD_REQUEST && self.code.is_none() {
+            let mut codes = self.details.iter().map(|detail| &detail.code);
+            let own = codes.find(|code| !GENERAL_CODES.contains(&code.as_ref()));
+            self.code = Some(own.cloned().unwrap_or(Cow::Borrowed(part)));
+        }
+        self
+    }
+
     fn own_body(&self, shape: ErrorShape) -> Map<String, Value> {
         let mut body = Map::new();
         if shape == ErrorShape::OkFalse {
@@ -462,6 +487,24 @@ mod tests {
             rejection.to_body(ErrorShape::Code, "r"),
             json!({"code": "not_found", "error": "Role not found"})
         );
+    }
+
+    #[test]
+    fn an_invalid_input_has_the_code_of_its_first_rule_of_the_endpoint() {
+        let code = |codes: &[&'static str]| {
+            let details = codes.iter().map(|code| Detail::new("name", "is wrong", *code));
+            let rejection = Rejection::invalid(details.collect()).with_code_of_input("invalid_body");
+            rejection.code.map(Cow::into_owned)
+        };
+
+        assert_eq!(code(&[]).as_deref(), Some("invalid_body"));
+        assert_eq!(code(&["required", "too_long"]).as_deref(), Some("invalid_body"));
+        assert_eq!(
+            code(&["required", "invalid_name", "invalid_date"]).as_deref(),
+            Some("invalid_name")
+        );
+        let conflict = Rejection::conflict("In use").with_code_of_input("invalid_body");
+        assert_eq!(conflict.code, None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use context::{Call, RequestContext, Visitor};
 pub use decimal::Decimal;
 pub use error::{Detail, Error, ErrorShape, Rejection, Result, Violations};
 pub use input::Patch;
-pub use module::{Module, NavContext, NavEntry, NavTitles, Translations};
+pub use module::{Module, NavContext, NavEntry, NavTitles, SeededRole, Translations};
 pub use placement::Placement;
 pub use platform::{API_PREFIX, INTERFACE_VERSION, Platform, Runtime};
 pub use scope::{Scope, VisibleTenants};

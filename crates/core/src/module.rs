@@ -60,6 +60,14 @@ pub struct NavEntry {
     pub order: i32,
 }
 
+/// A role that every tenant has from the start, besides those of the platform (`admin`, `employee`). Its grants are the default grants of this name of all
+/// enabled modules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeededRole {
+    /// The name: 1 to 100 lower-case characters.
+    pub name: &'static str,
+}
+
 /// A text in other languages than English: locale and text.
 pub type Translations = &'static [(&'static str, &'static str)];
 
@@ -82,6 +90,8 @@ pub struct Module {
     pub requires: &'static [&'static str],
     /// The declared rights.
     pub features: &'static [Feature],
+    /// Further roles of every tenant.
+    pub roles: &'static [SeededRole],
     /// Default grants of the seeded roles.
     pub default_grants: &'static [DefaultGrant],
     /// Entries in the navigation.
@@ -126,6 +136,7 @@ impl Module {
         title: "",
         requires: &[],
         features: &[],
+        roles: &[],
         default_grants: &[],
         navigation: &[],
         nav_titles: NavTitles {

@@ -4,6 +4,7 @@ pub mod commands;
 pub mod model;
 
 mod config;
+mod groups;
 mod http;
 mod jobs;
 mod navigation;
@@ -22,6 +23,7 @@ use backoffice_core::registry::{Registry, Startup};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 pub use config::NotificationsConfig;
+pub use groups::{dismiss_groups, read_groups};
 pub use send::{MOST_IN_A_STATEMENT, New, Severity, send, send_last};
 pub use types::{Channels, NotificationType, TypeTexts};
 

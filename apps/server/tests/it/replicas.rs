@@ -60,7 +60,7 @@ async fn jobs_and_events_of_one_replica_reach_the_other() {
     order_mail(&replicas.one, ADMINISTRATOR);
     let created = replicas
         .one
-        .post("/api/auth/roles", &token, &json!({"name": "Dispatcher"}));
+        .post("/api/auth/roles", &token, &json!({"name": "Clerk"}));
 
     assert_eq!(created.status, 201, "{}", created.text);
     stream.wait_for("event: auth.role.created", Duration::from_secs(5));

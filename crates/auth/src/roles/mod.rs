@@ -9,3 +9,4 @@ pub mod query;
 pub(crate) mod rights;
 pub(crate) mod seed;
 pub(crate) mod super_admins;
+pub(crate) mod sync;

@@ -12,11 +12,12 @@ use uuid::Uuid;
 
 use super::model::{Role, RoleAcl};
 use crate::Error;
+use crate::error::on_violation;
 use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
 
 /// The one global role whose ACL has the super-admin flag.
 pub const SUPER_ADMIN_ROLE: &str = "superadmin";
-/// Roles that every tenant starts with.
+/// Roles that every tenant starts with, besides those of modules.
 pub const TENANT_ROLES: [&str; 2] = ["admin", "employee"];
 
 /// Rejects writes of the super administrators' role, by its reserved name, by any caller but the platform.
@@ -33,38 +34,62 @@ pub(crate) fn check_reserved(tx: &Tx<'_>, name: &str, deleting: bool) -> Result<
     Ok(())
 }
 
-/// Returns the default grants of this role by the enabled modules.
+/// Returns the names of the roles that the enabled modules bring, sorted.
+pub(crate) fn roles_of_modules(platform: &Platform) -> BTreeSet<&'static str> {
+    let modules = platform.modules().iter();
+    modules
+        .flat_map(|module| module.roles)
+        .map(|role| role.name)
+        .filter(|name| !TENANT_ROLES.contains(name))
+        .collect()
+}
+
+/// Returns the default grants of this role by the enabled modules. A module may name features of modules that it does not require; they are granted
+/// once these are enabled.
 fn requested(platform: &Platform, role: &str) -> BTreeSet<String> {
     platform
         .modules()
         .iter()
         .flat_map(|module| module.default_grants)
         .filter(|default| default.role == role)
-        .flat_map(|default| default.grants.iter().map(|grant| (*grant).to_owned()))
+        .flat_map(|default| default.grants.iter().copied())
+        .filter(|grant| platform.catalogue().knows(grant))
+        .map(str::to_owned)
         .collect()
 }
 
 /// Creates the roles of a new tenant.
 pub(crate) fn tenant<'a>(tx: &'a mut Tx<'_>, tenant: Uuid) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
-        let now = tx.now();
         tx.changed(Role::KIND);
         tx.changed(RoleAcl::KIND);
-        for name in TENANT_ROLES {
-            let row = Role {
-                tenant_id: tenant,
-                id: tx.new_id(),
-                name: name.to_owned(),
-                name_norm: name.to_owned(),
-                seeded_as: Some(name.to_owned()),
-                created_at: now,
-                updated_at: now,
-            };
-            insert_into(roles::table).values(&row).execute(tx.conn()).await?;
-            grant_defaults_in(tx, tenant, row.id, name).await?;
+        let of_modules = roles_of_modules(tx.context().platform());
+        for name in TENANT_ROLES.into_iter().chain(of_modules) {
+            let id = tx.new_id();
+            insert(tx, tenant, id, name).await?;
         }
         Ok(())
     })
+}
+
+/// Inserts a seeded role with its default grants; returns their number.
+pub(crate) async fn insert(tx: &mut Tx<'_>, tenant: Uuid, id: Uuid, name: &str) -> Result<usize> {
+    let now = tx.now();
+    let row = Role {
+        tenant_id: tenant,
+        id,
+        name: name.to_owned(),
+        name_norm: name.to_owned(),
+        seeded_as: Some(name.to_owned()),
+        created_at: now,
+        updated_at: now,
+    };
+    insert_into(roles::table)
+        .values(&row)
+        .execute(tx.conn())
+        .await
+        .map_err(|error| on_violation("auth_roles_tenant_id_name_norm_key", Error::DuplicateRoleName)(error.into()))?;
+    grant_defaults_in(tx, tenant, id, name).await
 }
 
 /// Adds the default grants that the role was never given; returns how many.

@@ -1,6 +1,7 @@
 //! One-time tokens in the links of reset and invitation mails. The clear token is only in the mail.
 
-use backoffice_core::command::Tx;
+use backoffice_core::collections;
+use backoffice_core::command::{Entity, Tx};
 use backoffice_core::ids::Ids;
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::schema::auth_one_time_tokens as tokens;
+use crate::users::model::User;
 
 /// Length of a token: 32 bytes as base64url without padding.
 const LENGTH: usize = 43;
@@ -105,6 +107,23 @@ pub(crate) async fn void(tx: &mut Tx<'_>, user: Uuid, purpose: Option<Purpose>) 
     .execute(tx.conn())
     .await?;
     Ok(())
+}
+
+/// Records that the mail with the token was sent, in a transaction of its own.
+pub(crate) async fn mark_sent(call: &Call, tenant: Uuid, token: &NewToken) -> Result<()> {
+    let mut transaction = call.database().transaction(&Scope::tenant(tenant)).await?;
+    let connection = transaction.connection();
+    diesel::update(
+        tokens::table
+            .filter(tokens::tenant_id.eq(tenant))
+            .filter(tokens::token_hash.eq(hash(token.clear()))),
+    )
+    .set((tokens::sent_at.eq(call.now), tokens::updated_at.eq(call.now)))
+    .execute(connection)
+    .await?;
+    let id = call.platform().ids().at(call.now);
+    collections::touch(connection, tenant, &[User::KIND], id, call.now).await?;
+    transaction.commit().await
 }
 
 /// Uses a token inside a command; returns false if it was used, voided or has expired meanwhile.

@@ -5,7 +5,7 @@ use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Patch, Rejection, RequestContext, Result};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use diesel::{ExpressionMethods, NullableExpressionMethods, OptionalExtension, QueryDsl, Queryable};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable};
 use diesel_async::RunQueryDsl;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::commands::{CreateUser, InviteUser, RequestReset, UpdateUser, UserChan
 use super::query;
 use crate::accounts::Accounts;
 use crate::mails::letters::{self, Recipient};
-use crate::roles::commands::{CreateRole, GrantDefaults, RoleInput, UpdateRoleAcl};
+use crate::roles::commands::{CreateRole, RoleInput, UpdateRoleAcl};
 use crate::roles::grants::AclInput;
 use crate::roles::seed;
 use crate::schema::{auth_roles as roles, auth_users as users};
@@ -219,36 +219,6 @@ pub fn generate_password(ids: &Ids) -> String {
     let mut text = URL_SAFE_NO_PAD.encode(ids.random::<17>());
     text.truncate(22);
     text
-}
-
-/// Gives the seeded roles of all tenants, or of one, the default grants that they never had; returns how many. Roles that were not seeded
-/// get none, whatever their names.
-///
-/// # Errors
-/// If the database can't be reached.
-pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Result<usize> {
-    let mut connection = context.read().await?;
-    let mut query = crate::roles::query::in_scope(context.scope())
-        .filter(roles::seeded_as.is_not_null())
-        .select((roles::id, roles::seeded_as.assume_not_null()))
-        .order((roles::tenant_id, roles::id))
-        .into_boxed();
-    if let Some(tenant) = tenant {
-        query = query.filter(roles::tenant_id.eq(tenant));
-    }
-    let seeded: Vec<(Uuid, String)> = query.load(&mut *connection).await?;
-    drop(connection);
-    let count = std::sync::atomic::AtomicUsize::new(0);
-    for (role, seeded_as) in seeded {
-        let command = GrantDefaults { role, seeded_as };
-        context
-            .execute(&command, |added| {
-                count.fetch_add(added, std::sync::atomic::Ordering::Relaxed);
-                Json(Value::Null)
-            })
-            .await?;
-    }
-    Ok(count.into_inner())
 }
 
 /// Returns the role `superadmin`; creates it if missing.

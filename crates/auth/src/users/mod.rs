@@ -2,7 +2,10 @@
 
 pub(crate) mod administration;
 pub(crate) mod commands;
+pub(crate) mod feature_holders;
 pub(crate) mod http;
+pub(crate) mod invitation;
+pub(crate) mod managed;
 pub(crate) mod model;
 pub(crate) mod password;
 pub mod query;

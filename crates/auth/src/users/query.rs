@@ -14,8 +14,8 @@ use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
-    BoolExpressionMethods, BoxableExpression, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl,
-    Queryable, QueryableByName, SelectableHelper, sql_query,
+    BoxableExpression, ExpressionMethods, OptionalExtension, PgTextExpressionMethods, QueryDsl, Queryable,
+    QueryableByName, SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
@@ -117,18 +117,34 @@ fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     let query = in_scope(scope)
         .filter(scope.within(users::organization_id))
         .into_boxed();
-    match scope.visible_tenants {
+    match visible_among_scope(context) {
+        Some(condition) => query.filter(condition),
+        None => query,
+    }
+}
+
+/// The condition of a statement on a table, or a join, with `auth_users`.
+type Condition<T> = Box<dyn BoxableExpression<T, Pg, SqlType = Bool>>;
+
+/// Returns the condition under which the caller may see a user of their tenant and organizations; `None` if they may see all of them. For
+/// statements of other modules that read `auth_users`: only super administrators see those of a tenant.
+#[must_use]
+pub fn visible_among_scope<T: 'static>(context: &RequestContext) -> Option<Condition<T>> {
+    match context.scope().visible_tenants {
         VisibleTenants::Tenant(tenant) if !context.rights().is_super_admin => {
             let caller = context.identity().id.unwrap_or_default();
-            query.filter(
-                users::id.eq(caller).or(sql::<Bool>(SUPER_ADMINS)
+            Some(Box::new(
+                sql::<Bool>("(auth_users.id = ")
+                    .bind::<SqlUuid, _>(caller)
+                    .sql(" or ")
+                    .sql(SUPER_ADMINS)
                     .bind::<SqlUuid, _>(tenant)
                     .sql(SUPER_ADMINS_BY_ROLE)
                     .bind::<SqlUuid, _>(tenant)
-                    .sql("))")),
-            )
+                    .sql(")))"),
+            ))
         }
-        _ => query,
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_auth::sync_roles;
+use backoffice_core::{DefaultGrant, Module, SeededRole};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -95,4 +96,97 @@ async fn a_seeded_role_is_given_what_is_new_under_any_name_and_after_its_return(
         .await;
     assert_eq!((deleted.status, undone), (200, 200), "{why}");
     assert_eq!(fixture.app.rows(marks).await, before);
+}
+
+/// A module with a role of its own, which names features of this module and of one that is not enabled.
+static TEAMS: Module = Module {
+    name: "teams",
+    title: "Teams",
+    requires: &["auth"],
+    roles: &[SeededRole { name: "planner" }],
+    default_grants: &[DefaultGrant {
+        role: "planner",
+        grants: &["auth.users.list", "auth.roles.*", "boards.view"],
+    }],
+    ..Module::EMPTY
+};
+
+async fn planners(fixture: &Fixture) -> Vec<Value> {
+    let query = "select r.name, r.seeded_as, a.features from auth_roles r \
+         left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
+         where r.name_norm in ('planner', 'scheduler') order by r.tenant_id, r.name_norm";
+    fixture.app.rows(query).await
+}
+
+fn seeded_planner() -> Value {
+    json!({"name": "planner", "seeded_as": "planner", "features": ["auth.roles.*", "auth.users.list"]})
+}
+
+#[actix_web::test]
+async fn a_new_tenant_has_the_roles_of_modules_without_the_features_of_modules_that_are_not_enabled() {
+    let fixture = Fixture::with_modules(&[&TEAMS]).await;
+
+    assert_eq!(planners(&fixture).await, [seeded_planner(), seeded_planner()]);
+    assert_eq!(sync(&fixture).await, 0);
+}
+
+#[actix_web::test]
+async fn an_existing_tenant_gets_the_roles_of_a_module_once() {
+    let fixture = Fixture::with_modules(&[&TEAMS]).await;
+    let deleted = fixture
+        .app
+        .sql("delete from auth_roles where seeded_as = 'planner'")
+        .await;
+
+    let granted = sync(&fixture).await;
+    let again = sync(&fixture).await;
+
+    assert_eq!((deleted, granted, again), (2, 4, 0));
+    assert_eq!(planners(&fixture).await, [seeded_planner(), seeded_planner()]);
+    let entry = "select command_id, action_type, undo_secret is null as permanent from audit_action_logs \
+         where command_id = 'auth.role.seed'";
+    let expected = json!({"command_id": "auth.role.seed", "action_type": "create", "permanent": true});
+    assert_eq!(fixture.app.rows(entry).await, [expected.clone(), expected]);
+}
+
+#[actix_web::test]
+async fn a_role_that_a_user_created_and_a_renamed_one_stay_as_they_are() {
+    let fixture = Fixture::with_modules(&[&TEAMS]).await;
+    fixture
+        .app
+        .sql(&format!(
+            "update auth_roles set name = 'Scheduler', name_norm = 'scheduler' where seeded_as = 'planner' and tenant_id = '{}'",
+            fixture.b.id
+        ))
+        .await;
+    let own = format!(
+        "delete from auth_roles where seeded_as = 'planner' and tenant_id = '{}'",
+        fixture.a.id
+    );
+    assert_eq!(fixture.app.sql(&own).await, 1);
+    fixture.role("Planner", &["auth.users.edit"], None).await;
+    let before = planners(&fixture).await;
+
+    assert_eq!(sync(&fixture).await, 0);
+
+    assert_eq!(before.len(), 2);
+    assert_eq!(planners(&fixture).await, before);
+}
+
+#[actix_web::test]
+async fn only_the_named_tenant_gets_the_roles() {
+    let fixture = Fixture::with_modules(&[&TEAMS]).await;
+    fixture
+        .app
+        .sql("delete from auth_roles where seeded_as = 'planner'")
+        .await;
+
+    let granted = sync_roles(&fixture.app.system_context(), Some(fixture.b.id)).await;
+
+    assert_eq!(granted.expect("synchronised"), 2);
+    let tenants = fixture
+        .app
+        .rows("select tenant_id from auth_roles where seeded_as = 'planner'")
+        .await;
+    assert_eq!(tenants, [json!({"tenant_id": fixture.b.id})]);
 }

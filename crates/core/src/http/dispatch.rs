@@ -400,6 +400,14 @@ fn replay(stored: &StoredResponse) -> HttpResponse {
     response
 }
 
+/// Returns the code for an invalid input of requests with this method: reads and deletions have their input in the query.
+fn input_of(method: &Method) -> &'static str {
+    match *method {
+        Method::GET | Method::HEAD | Method::DELETE => "invalid_query",
+        _ => "invalid_body",
+    }
+}
+
 fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     match error {
         Error::Internal(cause) => {
@@ -410,7 +418,10 @@ fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
         }
         Error::Rejected(_) | Error::Replayed(_) => {}
     }
-    let rejection = error.to_rejection();
+    let rejection = match info.shape {
+        ErrorShape::Code => error.to_rejection().with_code_of_input(input_of(&info.method)),
+        ErrorShape::Error | ErrorShape::OkFalse => error.to_rejection(),
+    };
     rejection_log::record(&rejection, info, call);
     // The cross-cutting rejections have one form for all endpoints of a module, whatever shape the endpoints declare.
     let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&rejection.status)

@@ -21,7 +21,7 @@ async fn fifty_persons_at_once_get_fifty_tenants() {
     assert!(opened.iter().all(|response| response.status == 200));
 
     let (second, third) = (fixture.app.second_node().await, fixture.app.second_node().await);
-    futures_util::join!(fixture.app.run_jobs(), second.run_jobs(), third.run_jobs());
+    futures_util::future::join3(fixture.app.run_jobs(), second.run_jobs(), third.run_jobs()).await;
     fixture.app.run_jobs().await;
 
     assert_eq!(fixture.tenants("Same Name").await, 50);

@@ -54,7 +54,16 @@ impl Fixture {
     }
 
     pub(crate) async fn with(config: &str) -> Self {
-        let app = TestApp::builder(&MODULES).config(CONFIG).config(config);
+        Self::of(&MODULES, config).await
+    }
+
+    /// Creates a fixture with further modules.
+    pub(crate) async fn with_modules(modules: &[&'static Module]) -> Self {
+        Self::of(&[&MODULES, modules].concat(), &format!("{NO_LIMITS}{SITE}")).await
+    }
+
+    async fn of(modules: &[&'static Module], config: &str) -> Self {
+        let app = TestApp::builder(modules).config(CONFIG).config(config);
         Self(TwoTenants::inside(app.build().await).await)
     }
 

@@ -130,3 +130,35 @@ async fn onb_8_a_tenant_that_can_not_be_created_fails() {
     );
     assert_eq!(fixture.app.mail().take(), []);
 }
+
+#[actix_web::test]
+async fn onb_2_a_tenant_has_the_roles_of_the_enabled_modules() {
+    let fixture = Fixture::with_modules(&[&backoffice_access::MODULE]).await;
+    let person = fixture.submit(&body("new@example.com", "New")).await.json();
+    fixture.app.run_jobs().await;
+    let token = fixture.mailed_token("new@example.com");
+    fixture.open(&token, "application/json", None).await;
+
+    fixture.app.run_jobs().await;
+
+    let status = fixture.status(person["statusToken"].as_str().expect("a token")).await;
+    let tenant = status["tenantId"].as_str().expect("a tenant");
+    let roles = format!("select name, seeded_as from auth_roles where tenant_id = '{tenant}' order by name");
+    let seeded = ["admin", "dispatcher", "employee", "viewer"];
+    assert_eq!(
+        fixture.app.rows(&roles).await,
+        seeded.map(|name| json!({"name": name, "seeded_as": name}))
+    );
+    let grants = format!(
+        "select a.features from auth_roles r join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
+         where r.tenant_id = '{tenant}' and r.name = 'dispatcher'"
+    );
+    let granted = &fixture.app.rows(&grants).await[0]["features"];
+    assert!(
+        granted
+            .as_array()
+            .expect("a list")
+            .contains(&json!("access.users.view")),
+        "{granted}"
+    );
+}

@@ -132,10 +132,11 @@ async fn onb_4_two_verifications_at_once_create_one_tenant() {
     let fixture = Fixture::new().await;
     let (_, token) = fixture.invited("new@example.com", "New").await;
 
-    let (one, two) = futures_util::join!(
+    let (one, two) = futures_util::future::join(
         fixture.open(&token, "application/json", None),
-        fixture.open(&token, "application/json", None)
-    );
+        fixture.open(&token, "application/json", None),
+    )
+    .await;
 
     assert_eq!((one.status, two.status), (200, 200), "{} {}", one.text(), two.text());
     assert_eq!(one.json()["status"], "processing");

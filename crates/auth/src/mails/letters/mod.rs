@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::foreign::{self, AddressingTenant};
-use crate::sessions::one_time_token::{NewToken, Purpose};
+use crate::sessions::one_time_token::{self, NewToken, Purpose};
 use texts::Texts;
 
 pub use letter::Letter;
@@ -42,10 +42,13 @@ pub fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
 
 /// The recipient of a mail.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Recipient<'a> {
-    pub(crate) tenant: Uuid,
-    pub(crate) email: &'a str,
-    pub(crate) name: Option<&'a str>,
+pub struct Recipient<'a> {
+    /// The tenant, whose language the mail has.
+    pub tenant: Uuid,
+    /// E-mail address.
+    pub email: &'a str,
+    /// The name in the greeting.
+    pub name: Option<&'a str>,
 }
 
 /// Sends the link of a one-time token. Callers must check that mail is configured.
@@ -68,7 +71,14 @@ pub(crate) async fn send_link(
         Purpose::Reset => |texts: &'static Texts| &texts.reset,
         Purpose::Invite => |texts: &'static Texts| &texts.invitation,
     };
-    send(call, to, pick, Some(&link)).await
+    send(call, to, pick, Some(&link)).await?;
+    if purpose == Purpose::Invite
+        && let Err(error) = one_time_token::mark_sent(call, to.tenant, token).await
+    {
+        // The mail was sent; only the lists of invitations do not show it.
+        tracing::warn!(%error, "could not record that an invitation was sent");
+    }
+    Ok(())
 }
 
 /// Notifies the old address that it was replaced.

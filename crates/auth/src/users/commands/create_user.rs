@@ -82,18 +82,18 @@ impl Command for CreateUser {
 }
 
 /// The row of a new, confirmed user in the tenant of the transaction.
-pub(super) struct NewUserRow<'a> {
-    pub(super) id: Uuid,
-    pub(super) organization: Option<Uuid>,
-    pub(super) email: &'a str,
-    pub(super) name: Option<&'a str>,
-    pub(super) password_hash: Option<&'a SecretString>,
-    pub(super) is_active: bool,
+pub(in crate::users) struct NewUserRow<'a> {
+    pub(in crate::users) id: Uuid,
+    pub(in crate::users) organization: Option<Uuid>,
+    pub(in crate::users) email: &'a str,
+    pub(in crate::users) name: Option<&'a str>,
+    pub(in crate::users) password_hash: Option<&'a SecretString>,
+    pub(in crate::users) is_active: bool,
 }
 
 impl NewUserRow<'_> {
     /// Inserts the row; 409 if the address is taken in the tenant.
-    pub(super) async fn insert(&self, tx: &mut Tx<'_>) -> Result<()> {
+    pub(in crate::users) async fn insert(&self, tx: &mut Tx<'_>) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
         insert_into(users::table)
             .values((

@@ -2,18 +2,19 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
-use diesel::{ExpressionMethods, QueryDsl, insert_into};
+use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::Error;
 use crate::error::on_violation;
+use crate::roles::holders::RoleToHold;
 use crate::roles::{self, grants, rights};
-use crate::schema::auth_user_roles as links;
+use crate::schema::{auth_roles, auth_user_roles as links};
 use crate::users::model::UserRole;
 
 /// The difference between the roles that a user holds and the requested ones. Links to roles in both keep their row.
-pub(super) struct RoleLinks<'a> {
+pub(in crate::users) struct RoleLinks<'a> {
     user: Uuid,
     named: &'a [String],
     removed: Vec<Uuid>,
@@ -47,8 +48,43 @@ impl<'a> RoleLinks<'a> {
         })
     }
 
+    /// Prepares to take the roles with these names, in lower case, and to assign `role`; `named` names it in errors.
+    pub(in crate::users) async fn exchange(
+        tx: &mut Tx<'_>,
+        user: Uuid,
+        names: &[&str],
+        role: &RoleToHold,
+        named: &'a [String],
+    ) -> Result<Self> {
+        let tenant = tx.tenant();
+        let held: Vec<(Uuid, Uuid, Uuid, String)> = links::table
+            .inner_join(
+                auth_roles::table.on(auth_roles::tenant_id
+                    .eq(links::role_tenant_id)
+                    .and(auth_roles::id.eq(links::role_id))),
+            )
+            .filter(links::tenant_id.eq(tenant))
+            .filter(links::user_id.eq(user))
+            .select((links::id, links::role_tenant_id, links::role_id, auth_roles::name_norm))
+            .load(tx.conn())
+            .await?;
+        let requested = (role.tenant_id, role.id);
+        let is_requested = |owner: &Uuid, id: &Uuid| (*owner, *id) == requested;
+        let is_held = held.iter().any(|(_, owner, id, _)| is_requested(owner, id));
+        Ok(Self {
+            user,
+            named,
+            removed: held
+                .iter()
+                .filter(|(_, owner, id, name)| !is_requested(owner, id) && names.contains(&name.as_str()))
+                .map(|(link, ..)| *link)
+                .collect(),
+            added: if is_held { Vec::new() } else { vec![requested] },
+        })
+    }
+
     /// Rejects roles whose rights the caller does not hold.
-    pub(super) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
+    pub(in crate::users) async fn check(&self, tx: &mut Tx<'_>) -> Result<()> {
         let added: Vec<Uuid> = self.added.iter().map(|(_, id)| *id).collect();
         if added.is_empty() {
             return Ok(());
@@ -60,7 +96,7 @@ impl<'a> RoleLinks<'a> {
     }
 
     /// Deletes and inserts links.
-    pub(super) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
+    pub(in crate::users) async fn store(self, tx: &mut Tx<'_>) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
         if !self.removed.is_empty() {
             diesel::delete(

@@ -1,7 +1,5 @@
 //! Invitations: links with which users set their first password.
 
-use std::sync::Arc;
-
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::ORIGIN;
@@ -14,11 +12,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::accounts::Accounts;
 use crate::mails::letters::{self, Recipient};
 use crate::roles::grants;
-use crate::sessions::one_time_token::{NewToken, Purpose};
+use crate::sessions::one_time_token::NewToken;
 use crate::users::commands::{InviteUser, check_invitable};
+use crate::users::invitation;
 use crate::users::query;
 use crate::{Error, acl};
 
@@ -47,7 +45,7 @@ pub(super) fn requested(
     has_password: bool,
 ) -> Result<std::result::Result<Option<NewToken>, Error>> {
     Ok(match is_requested(ctx, request, asked, has_password) {
-        Ok(true) => Ok(Some(mint(ctx)?)),
+        Ok(true) => Ok(Some(invitation::mint(ctx)?)),
         Ok(false) => Ok(None),
         Err(reason) => Err(reason),
     })
@@ -76,17 +74,6 @@ pub(super) fn origin(request: &HttpRequest) -> Option<String> {
     Some(value.to_str().unwrap_or("null").to_owned())
 }
 
-/// Creates a token for an invitation.
-fn mint(ctx: &RequestContext) -> Result<NewToken> {
-    let accounts: Arc<Accounts> = ctx.call().provided()?;
-    Ok(NewToken::mint(
-        ctx.ids(),
-        Purpose::Invite,
-        ctx.now(),
-        accounts.config.invite_ttl(),
-    ))
-}
-
 /// Counts an invitation mail for its sender, before anything is written.
 pub(super) async fn count_mail(ctx: &RequestContext) -> Result<()> {
     let identity = ctx.identity();
@@ -96,21 +83,6 @@ pub(super) async fn count_mail(ctx: &RequestContext) -> Result<()> {
         .rate_limits()
         .count(ctx.call(), INVITE_BY_ACTOR, &actor)
         .await
-}
-
-/// Sends the invitation after the commit. A failure leaves user and token in place; `emailSent` reports it, also in a replayed response.
-pub(super) async fn send(ctx: &RequestContext, to: Recipient<'_>, token: &NewToken) -> Result<bool> {
-    let accounts: Arc<Accounts> = ctx.call().provided()?;
-    match letters::send_link(ctx.call(), &accounts, to, token, Purpose::Invite).await {
-        Ok(()) => {
-            ctx.amend_response("emailSent", &Value::Bool(true)).await?;
-            Ok(true)
-        }
-        Err(error) => {
-            tracing::warn!(%error, "invitation mail failed; it can be resent");
-            Ok(false)
-        }
-    }
 }
 
 /// The user to invite again.
@@ -165,7 +137,10 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
         return Err(Error::InvitationNotConfigured.into());
     }
     count_mail(&ctx).await?;
-    let command = InviteUser { id, token: mint(&ctx)? };
+    let command = InviteUser {
+        id,
+        token: invitation::mint(&ctx)?,
+    };
     let mut resent = ctx
         .execute(&command, |()| {
             Json(Resent {
@@ -179,7 +154,7 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
         email: &user.email,
         name: user.name.as_deref(),
     };
-    resent.0.email_sent = send(&ctx, to, &command.token).await?;
+    resent.0.email_sent = invitation::mail(&ctx, to, &command.token).await?;
     Ok(resent)
 }
 

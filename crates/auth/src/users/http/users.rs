@@ -17,6 +17,7 @@ use crate::http::fields::{AccountEmail, NameOrBlank};
 use crate::http::required_id;
 use crate::mails::letters::Recipient;
 use crate::users::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
+use crate::users::invitation;
 use crate::users::query::{self, BesideUser, UserFilter, UserSummary};
 use crate::{Error, acl, foreign, values};
 
@@ -250,7 +251,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
             email: &command.email,
             name: command.name.as_deref(),
         };
-        created.0.email_sent = invitations::send(&ctx, to, token).await?;
+        created.0.email_sent = invitation::mail(&ctx, to, token).await?;
     }
     Ok(created)
 }

@@ -1,0 +1,255 @@
+//! Reads of users. Roles and invitations beside them come from one statement for a page.
+
+use std::collections::HashMap;
+
+use backoffice_auth::query::users::visible_among_scope;
+use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
+use backoffice_core::list::{Page, Window, find_texts};
+use backoffice_core::{RequestContext, Result, Timestamp};
+use diesel::dsl::{IsNotNull, count_star, sql};
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, PgSortExpressionMethods, PgTextExpressionMethods,
+    QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, TextExpressionMethods, sql_query,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::foreign::auth_users as users;
+use crate::values::{ROLE_NAMES, TeamRole, UserStatus};
+
+/// The kind of users.
+pub(crate) const USER_KIND: &str = "auth.user";
+
+/// A user of the tenant.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = users, check_for_backend(Pg))]
+pub struct TeamUser {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The organization.
+    pub organization_id: Option<Uuid>,
+    /// E-mail address.
+    pub email: String,
+    /// Name.
+    pub name: Option<String>,
+    /// Whether the user may sign in.
+    pub is_active: bool,
+    /// Whether the user has a password.
+    #[diesel(select_expression = users::password_hash.is_not_null(), select_expression_type = IsNotNull<users::password_hash>)]
+    pub has_password: bool,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+impl TeamUser {
+    /// Returns the state.
+    #[must_use]
+    pub const fn status(&self) -> UserStatus {
+        UserStatus::new(self.is_active, self.has_password)
+    }
+}
+
+/// The role and the invitation of a user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BesideUser {
+    /// The first of the roles of the team that the user holds.
+    pub role: Option<TeamRole>,
+    /// The invitation whose link works, or worked until it expired.
+    pub invitation: Option<Invitation>,
+}
+
+/// An invitation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invitation {
+    /// When the mail was sent; `None` if it was not.
+    pub sent_at: Option<Timestamp>,
+    /// When the link stops working.
+    pub expires_at: Timestamp,
+}
+
+/// Filter by the role that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoleFilter {
+    /// Users with this role.
+    Shown(TeamRole),
+    /// Users without a role of the team.
+    None,
+}
+
+/// Filter of a list of users.
+#[derive(Debug, Clone, Default)]
+pub struct UserFilter {
+    /// Only these ids; an empty list matches nothing.
+    pub ids: Option<Vec<Uuid>>,
+    /// Pattern for name and e-mail address.
+    pub pattern: Option<String>,
+    /// Only users with this role, or with none.
+    pub role: Option<RoleFilter>,
+    /// Only users in this state.
+    pub status: Option<UserStatus>,
+}
+
+/// Returns a page of users, by name (users without one last), e-mail address and id.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn list(
+    connection: &AsyncPgConnection,
+    context: &RequestContext,
+    filter: &UserFilter,
+    window: Window,
+) -> Result<Page<(TeamUser, BesideUser)>> {
+    let found = find_texts(context, connection, USER_KIND, filter.pattern.as_deref()).await?;
+    let rows = filtered(context, filter, found.as_deref())
+        .order((users::name.asc().nulls_last(), users::email_norm.asc(), users::id.asc()))
+        .limit(window.limit())
+        .offset(window.offset())
+        .select(TeamUser::as_select());
+    let total = filtered(context, filter, found.as_deref()).select(count_star());
+    let rows = Prepared(rows).load(&mut &*connection);
+    let page: Page<TeamUser> = window
+        .fetch(context, connection, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
+        .await?;
+    let mut beside = beside(connection, &page.items).await?;
+    Ok(page.map(|user| {
+        let known = beside.remove(&user.id);
+        (user, known.unwrap_or_default())
+    }))
+}
+
+/// Returns a user that the caller may see.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn find(
+    connection: &AsyncPgConnection,
+    context: &RequestContext,
+    id: Uuid,
+) -> Result<Option<(TeamUser, BesideUser)>> {
+    context.read_version_first(connection).await?;
+    let statement = in_scope(context).filter(users::id.eq(id)).select(TeamUser::as_select());
+    let user: Option<TeamUser> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
+    let Some(user) = user else { return Ok(None) };
+    let beside = beside(connection, std::slice::from_ref(&user)).await?.remove(&user.id);
+    Ok(Some((user, beside.unwrap_or_default())))
+}
+
+/// Returns the state of a user that the transaction has locked.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn status_of(tx: &mut Tx<'_>, id: Uuid) -> Result<UserStatus> {
+    let statement = users::table.find((tx.tenant(), id));
+    let (is_active, has_password): (bool, bool) = statement
+        .select((users::is_active, users::password_hash.is_not_null()))
+        .first(tx.conn())
+        .await?;
+    Ok(UserStatus::new(is_active, has_password))
+}
+
+fn in_scope<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
+    let scope = context.scope();
+    let query = users::table
+        .filter(scope.owns(users::tenant_id))
+        .filter(users::deleted_at.is_null())
+        .filter(scope.within(users::organization_id))
+        .into_boxed();
+    match visible_among_scope::<users::table>(context) {
+        Some(condition) => query.filter(condition),
+        None => query,
+    }
+}
+
+const HOLDS: &str = "exists (select from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+    where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and r.name_norm = any(";
+
+fn filtered<'a>(context: &RequestContext, filter: &UserFilter, found: Option<&[Uuid]>) -> users::BoxedQuery<'a, Pg> {
+    let mut query = in_scope(context);
+    if let Some(ids) = &filter.ids {
+        query = query.filter(users::id.eq_any(ids.clone()));
+    }
+    if let Some(found) = found {
+        query = query.filter(users::id.eq_any(found.to_vec()));
+    }
+    if let Some(pattern) = &filter.pattern {
+        let named = users::name.ilike(pattern.clone());
+        query = query.filter(users::email_norm.like(pattern.to_lowercase()).or(named));
+    }
+    query = match filter.status {
+        Some(UserStatus::Disabled) => query.filter(users::is_active.eq(false)),
+        Some(UserStatus::Active) => query
+            .filter(users::is_active)
+            .filter(users::password_hash.is_not_null()),
+        Some(UserStatus::Invited) => query.filter(users::is_active).filter(users::password_hash.is_null()),
+        None => query,
+    };
+    let holds = |negation: &str, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        sql::<Bool>(&format!("{negation}{HOLDS}"))
+            .bind::<Array<Text>, _>(names)
+            .sql("))")
+    };
+    match filter.role {
+        Some(RoleFilter::Shown(TeamRole::Dispatcher)) => query.filter(holds("", &ROLE_NAMES[..1])),
+        Some(RoleFilter::Shown(TeamRole::Viewer)) => query
+            .filter(holds("", &ROLE_NAMES[1..]))
+            .filter(holds("not ", &ROLE_NAMES[..1])),
+        Some(RoleFilter::None) => query.filter(holds("not ", &ROLE_NAMES)),
+        None => query,
+    }
+}
+
+/// The names of the roles are in alphabetical order. A token that a newer one has voided, or that set a password, is no invitation any more.
+const BESIDE: &str = "\
+select u.id, ( \
+        select min(r.name_norm) from auth_user_roles l \
+        join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
+        where l.tenant_id = u.tenant_id and l.user_id = u.id and r.name_norm = any($3)) as role, \
+    k.sent_at, k.expires_at \
+from unnest($1, $2) as u (tenant_id, id) left join lateral ( \
+    select k.sent_at, k.expires_at from auth_one_time_tokens k \
+    where k.tenant_id = u.tenant_id and k.user_id = u.id and k.purpose = 'invite' and k.used_at is null and k.voided_at is null \
+    order by k.created_at desc, k.id desc limit 1) k on true";
+
+#[derive(QueryableByName)]
+struct BesideRow {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = Nullable<Text>)]
+    role: Option<String>,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    sent_at: Option<Timestamp>,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    expires_at: Option<Timestamp>,
+}
+
+async fn beside(mut connection: &AsyncPgConnection, users: &[TeamUser]) -> Result<HashMap<Uuid, BesideUser>> {
+    if users.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = sql_query(BESIDE)
+        .bind::<Array<SqlUuid>, _>(users.iter().map(|user| user.tenant_id).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(users.iter().map(|user| user.id).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(ROLE_NAMES.to_vec());
+    let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
+    let known = rows.into_iter().map(|row| {
+        let beside = BesideUser {
+            role: row.role.as_deref().and_then(TeamRole::parse),
+            invitation: row.expires_at.map(|expires_at| Invitation {
+                sent_at: row.sent_at,
+                expires_at,
+            }),
+        };
+        (row.id, beside)
+    });
+    Ok(known.collect())
+}

@@ -1,0 +1,212 @@
+//! Reads of alerts.
+
+use backoffice_core::http::{Json, Path, Query, Routes, requires};
+use backoffice_core::input::schema;
+use backoffice_core::list::{CommaList, IdList, Page, PageQuery};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, text_schemas};
+use futures_util::future::try_join;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::items::{AlertItem, PathId};
+use crate::acl;
+use crate::error::not_found;
+use crate::kinds::{Kind, Urgency};
+use crate::query::{self, AlertFilter, Summary, Viewer};
+
+pub(super) const LIST: &str = "/alerts/alerts";
+const ONE: &str = "/alerts/alerts/{id}";
+const SUMMARY: &str = "/alerts/summary";
+/// Rows of a page, if the request does not say how many.
+const PAGE_SIZE: u32 = 20;
+const SUBJECT_TYPES: [&str; 3] = ["worker", "equipment", "vehicle"];
+
+text_schemas! {
+    /// Type of a subject.
+    AlertSubjectType: schema::words(SUBJECT_TYPES);
+}
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(LIST, requires(&[acl::VIEW]), list_alerts)
+        .about("List alerts, the most urgent first, then the newest");
+    routes
+        .get(ONE, requires(&[acl::VIEW]), get_alert)
+        .about("An alert")
+        .rejects(&[404]);
+    routes
+        .get(SUMMARY, requires(&[acl::VIEW]), get_alert_summary)
+        .about("Count the open alerts");
+}
+
+/// Parameters of the list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct AlertQuery {
+    /// Page number from 1.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 2_147_483_647, default = 1)]
+    page: Option<String>,
+    /// Rows per page.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    page_size: Option<String>,
+    /// Only alerts with assignments to these job sites, joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
+    job_site_ids: Option<String>,
+    /// Only alerts about subjects of this type.
+    #[param(value_type = Option<AlertSubjectType>, inline)]
+    subject_type: Option<String>,
+    /// Only alerts about these subjects, joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
+    subject_ids: Option<String>,
+    /// Only these kinds, joined by commas.
+    kinds: Option<String>,
+    /// Only these urgencies, joined by commas.
+    urgencies: Option<String>,
+    /// Only alerts that the caller has not read.
+    #[param(value_type = Option<bool>)]
+    unread_only: Option<String>,
+    /// Only alerts that are acknowledged, or only others.
+    #[param(value_type = Option<bool>)]
+    acknowledged: Option<String>,
+    /// Only resolved alerts; otherwise only open ones.
+    #[param(value_type = Option<bool>, default = false)]
+    resolved: Option<String>,
+}
+
+impl AlertQuery {
+    fn page(&self, violations: &mut Violations) -> PageQuery {
+        let mut number = |path: &str, text: &Option<String>, default: u32| match text.as_deref().map(str::parse) {
+            None => Some(default),
+            Some(Ok(number)) => Some(number),
+            Some(Err(_)) => {
+                violations.add(Detail::new(path, "must be a number from 1", "invalid_value"));
+                None
+            }
+        };
+        let page = number("page", &self.page, 1);
+        PageQuery::new(page, number("pageSize", &self.page_size, PAGE_SIZE))
+    }
+
+    fn filter(&self, violations: &mut Violations) -> AlertFilter {
+        let kinds = Kind::ALL.map(Kind::as_str);
+        let urgencies = Urgency::ALL.map(Urgency::as_str);
+        let urgencies = words("urgencies", &self.urgencies, &urgencies, violations);
+        let types = words("subjectType", &self.subject_type, &SUBJECT_TYPES, violations);
+        if self.subject_type.is_some() && types.as_ref().is_some_and(|types| types.len() != 1) && violations.is_empty() {
+            let message = format!("must be one of {}", SUBJECT_TYPES.join(", "));
+            violations.add(Detail::new("subjectType", message, "invalid_value"));
+        }
+        AlertFilter {
+            job_sites: ids("jobSiteIds", &self.job_site_ids, violations),
+            subject_type: types.and_then(|types| types.first().copied()),
+            subjects: ids("subjectIds", &self.subject_ids, violations),
+            kinds: words("kinds", &self.kinds, &kinds, violations),
+            urgency_ranks: urgencies.map(|names| names.iter().filter_map(|name| Urgency::parse(name)).map(Urgency::rank).collect()),
+            unread_only: flag("unreadOnly", &self.unread_only, violations) == Some(true),
+            acknowledged: flag("acknowledged", &self.acknowledged, violations),
+            resolved: Some(flag("resolved", &self.resolved, violations).unwrap_or(false)),
+        }
+    }
+}
+
+/// Parses ids joined by commas; without any, no row matches.
+fn ids(path: &str, text: &Option<String>, violations: &mut Violations) -> Option<Vec<Uuid>> {
+    let text = text.as_deref()?;
+    Some(violations.keep(CommaList::new(path).ids([text])))
+}
+
+/// Parses words joined by commas; without any, no row matches.
+fn words(
+    path: &str,
+    text: &Option<String>,
+    words: &[&'static str],
+    violations: &mut Violations,
+) -> Option<Vec<&'static str>> {
+    let text = text.as_deref()?;
+    Some(violations.keep(CommaList::new(path).one_of([text], words)))
+}
+
+/// Parses `true`, `false`, `1` or `0`.
+fn flag(path: &str, text: &Option<String>, violations: &mut Violations) -> Option<bool> {
+    match text.as_deref()? {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => {
+            violations.add(Detail::new(path, "must be one of true, false, 1, 0", "invalid_value"));
+            None
+        }
+    }
+}
+
+/// A page of alerts.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AlertPage {
+    /// The alerts.
+    items: Vec<AlertItem>,
+    /// Alerts of all pages.
+    total: i64,
+    /// Page number from 1.
+    page: u32,
+    /// Rows of a page at most.
+    page_size: u32,
+    /// Number of pages, at least 1.
+    total_pages: i64,
+    /// All open alerts that the caller has not read, whatever the filter.
+    unread_count: i64,
+}
+
+async fn list_alerts(ctx: RequestContext, query: Query<AlertQuery>) -> Result<Json<AlertPage>> {
+    let mut violations = Violations::default();
+    let page = query.0.page(&mut violations);
+    let window = violations.keep(page.window());
+    let filter = query.0.filter(&mut violations);
+    if !violations.is_empty() {
+        return Err(Rejection::invalid(violations.into_details()).code("invalid_filters").into());
+    }
+    let viewer = Viewer::for_request(&ctx)?;
+    let connection = ctx.read().await?;
+    let (rows, counts) = try_join(
+        query::list(&connection, &viewer, &filter, window),
+        query::count(&connection, &viewer, &filter),
+    )
+    .await?;
+    // API keys have no marks.
+    let unread_count = if ctx.user_id().is_ok() { counts.unread } else { 0 };
+    let rows = rows.into_iter().map(|row| AlertItem::from_row(ctx.platform(), row)).collect();
+    let Page {
+        items,
+        total,
+        page,
+        page_size,
+        total_pages,
+    } = window.page(rows, counts.total);
+    Ok(Json(AlertPage {
+        items,
+        total,
+        page,
+        page_size,
+        total_pages,
+        unread_count,
+    }))
+}
+
+async fn get_alert(ctx: RequestContext, path: Path<PathId>) -> Result<Json<AlertItem>> {
+    let viewer = Viewer::for_request(&ctx)?;
+    let connection = ctx.read().await?;
+    let found = query::find(&connection, &viewer, path.0.id).await?;
+    let row = found.ok_or_else(not_found)?;
+    Ok(Json(AlertItem::from_row(ctx.platform(), row)))
+}
+
+async fn get_alert_summary(ctx: RequestContext) -> Result<Json<Summary>> {
+    let viewer = Viewer::for_request(&ctx)?;
+    let connection = ctx.read().await?;
+    let mut summary = query::summarize(&connection, &viewer).await?;
+    if ctx.user_id().is_err() {
+        summary.unread_count = 0;
+    }
+    Ok(Json(summary))
+}

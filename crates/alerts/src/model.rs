@@ -1,0 +1,150 @@
+//! Alerts. A recomputation writes them; commands change their acknowledgement only, so that is all that undo and redo restore.
+
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::{Feature, Result, Scope, Timestamp};
+use backoffice_core::scope::{Owned, Within};
+use diesel::dsl::Filter;
+use diesel::pg::Pg;
+use diesel::upsert::excluded;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::acl;
+use crate::schema::alerts_alerts as alerts;
+
+/// The kind of the entity.
+pub(crate) const KIND: &str = "alerts.alert";
+
+/// An alert, without its assignments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
+#[diesel(table_name = alerts, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct Alert {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The organization.
+    pub organization_id: Uuid,
+    /// Name of the kind.
+    pub kind: String,
+    /// Name of the family of kinds between which it changes.
+    pub family: String,
+    /// 0 = critical, 1 = warning, 2 = info.
+    pub urgency_rank: i16,
+    /// Type of the subject.
+    pub subject_type: String,
+    /// The subject.
+    pub subject_id: Uuid,
+    /// Name of the subject.
+    pub subject_name: String,
+    /// What makes the conflict this one, within its family.
+    pub identity_key: String,
+    /// The window that assignments meet.
+    pub window_id: Option<Uuid>,
+    /// The job site that is closed.
+    pub job_site_id: Option<Uuid>,
+    /// Time at which it was opened, or at which the last assignment joined.
+    pub occurred_at: Timestamp,
+    /// Time at which it ends by itself.
+    pub expires_at: Timestamp,
+    /// Time at which it ended.
+    pub resolved_at: Option<Timestamp>,
+    /// Time of the acknowledgement.
+    pub acknowledged_at: Option<Timestamp>,
+    /// The user who acknowledged it.
+    pub acknowledged_by: Option<Uuid>,
+    /// Note of the acknowledgement, at most 500 characters.
+    pub acknowledgement: Option<String>,
+    /// Time of the escalation.
+    pub escalated_at: Option<Timestamp>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+impl Alert {
+    /// Whether it has ended, also if no schedule has stored that yet.
+    #[must_use]
+    pub fn is_resolved(&self, now: Timestamp) -> bool {
+        self.resolved_at.is_some() || self.expires_at <= now
+    }
+}
+
+type InScope = Filter<Filter<alerts::table, Owned<alerts::tenant_id>>, Within<alerts::organization_id>>;
+
+/// Returns the alerts that are visible to the caller.
+fn in_scope(scope: &Scope) -> InScope {
+    alerts::table
+        .filter(scope.owns(alerts::tenant_id))
+        .filter(scope.within(alerts::organization_id))
+}
+
+impl Entity for Alert {
+    const KIND: &'static str = KIND;
+    const VOLATILE: &'static [&'static str] = &[
+        "kind",
+        "family",
+        "urgencyRank",
+        "subjectType",
+        "subjectId",
+        "subjectName",
+        "identityKey",
+        "windowId",
+        "jobSiteId",
+        "occurredAt",
+        "expiresAt",
+        "resolvedAt",
+        "escalatedAt",
+        "organizationId",
+        "updatedAt",
+    ];
+    const NOT_FOUND: &'static str = "Alert not found";
+    const VIEW: Option<Feature> = Some(acl::VIEW);
+
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = in_scope(locker.scope()).filter(alerts::id.eq_any(ids));
+        let locked = visible.select((alerts::id, alerts::tenant_id)).order(alerts::id).for_update();
+        Ok(locked.load(&mut locker.connection()).await?)
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let rows: Vec<Self> = alerts::table
+            .filter(alerts::tenant_id.eq(tx.tenant()))
+            .filter(alerts::id.eq_any(ids))
+            .select(Self::as_select())
+            .load(tx.conn())
+            .await?;
+        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let now = tx.now();
+        let rows = snapshots.iter().map(Snapshot::row::<Self>);
+        let rows: Vec<Self> = rows
+            .map(|row| row.map(|row| Self { updated_at: now, ..row }))
+            .collect::<Result<_>>()?;
+        insert_into(alerts::table)
+            .values(&rows)
+            .on_conflict((alerts::tenant_id, alerts::id))
+            .do_update()
+            .set((
+                alerts::acknowledged_at.eq(excluded(alerts::acknowledged_at)),
+                alerts::acknowledged_by.eq(excluded(alerts::acknowledged_by)),
+                alerts::acknowledgement.eq(excluded(alerts::acknowledgement)),
+                alerts::updated_at.eq(excluded(alerts::updated_at)),
+            ))
+            .execute(tx.conn())
+            .await?;
+        Ok(Vec::new())
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let rows = alerts::table.filter(alerts::tenant_id.eq(tx.tenant()));
+        delete(rows.filter(alerts::id.eq_any(ids))).execute(tx.conn()).await?;
+        Ok(())
+    }
+}

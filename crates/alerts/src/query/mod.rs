@@ -1,0 +1,11 @@
+//! Reads of alerts.
+
+mod counts;
+mod filter;
+mod items;
+mod marks;
+
+pub(crate) use counts::{Summary, count, summarize};
+pub(crate) use filter::{AlertFilter, Viewer};
+pub(crate) use items::{Item, find, list};
+pub(crate) use marks::{mark_all, mark_one, unmark_one};

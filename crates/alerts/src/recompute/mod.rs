@@ -1,0 +1,112 @@
+//! Recomputes the alerts of subjects, in the transaction of what has changed.
+//!
+//! The caller has locked the subjects, so the rows that are read here stay as they are until the end of the transaction, and no other transaction
+//! computes the same alerts. The number of statements does not depend on the number of subjects.
+
+mod facts;
+mod observer;
+mod rows;
+mod subjects;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use backoffice_calendar::Subject;
+use backoffice_core::events::Event;
+use backoffice_core::{Call, Result, Timestamp};
+use diesel_async::AsyncPgConnection;
+use uuid::Uuid;
+
+use crate::engine::{self, Outcome};
+use crate::events::{self, Announced};
+use facts::Facts;
+pub(crate) use rows::StoredAlert;
+use write::Writes;
+pub(crate) use write::WrittenAlert;
+
+pub(crate) use observer::{ALERTS_OF, RECOMPUTE};
+pub(crate) use subjects::{After, Behind, find_behind};
+
+/// Where and when alerts are recomputed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment<'a> {
+    pub(crate) call: &'a Call,
+    pub(crate) tenant: Uuid,
+    pub(crate) now: Timestamp,
+}
+
+/// What a recomputation has written.
+#[derive(Debug, Default)]
+pub(crate) struct Recomputed {
+    /// The events to emit with the transaction.
+    pub(crate) events: Vec<Event>,
+    /// Whether rows have changed.
+    pub(crate) has_changes: bool,
+    /// Alerts that differed from the facts although no time has passed for them.
+    pub(crate) differences: usize,
+}
+
+/// Recomputes the alerts of these subjects, which the caller has locked.
+pub(crate) async fn recompute(
+    connection: &mut AsyncPgConnection,
+    moment: Moment<'_>,
+    subjects: &[Subject],
+) -> Result<Recomputed> {
+    if subjects.is_empty() {
+        return Ok(Recomputed::default());
+    }
+    let started = Instant::now();
+    let facts = Facts::read(connection, moment, subjects).await?;
+    let (writes, recomputed) = compare(moment, facts);
+    writes.run(connection, moment).await?;
+    metrics::histogram!("alerts_recompute_seconds").record(started.elapsed());
+    Ok(recomputed)
+}
+
+/// Compares the stored alerts with the conflicts of all subjects.
+fn compare(moment: Moment<'_>, facts: Facts) -> (Writes, Recomputed) {
+    let now = moment.now;
+    let (mut writes, mut recomputed) = (Writes::default(), Recomputed::default());
+    for subject in facts.subjects {
+        let (ended, open): (Vec<StoredAlert>, Vec<StoredAlert>) =
+            subject.alerts.into_iter().partition(|alert| alert.open.expires_at <= now);
+        let by_id: BTreeMap<Uuid, StoredAlert> = open.iter().map(|alert| (alert.open.id, alert.clone())).collect();
+        let conflicts = engine::conflicts(&subject.facts, now);
+        let (changes, resolved) = engine::changes(open.into_iter().map(|alert| alert.open).collect(), conflicts, now);
+        recomputed.differences += resolved.len();
+        for alert in ended.iter().chain(resolved.iter().filter_map(|id| by_id.get(id))) {
+            recomputed.events.push(events::resolved(&Announced::from_stored(alert)));
+            writes.resolve(alert.open.id);
+        }
+        let mut renamed: BTreeSet<Uuid> = by_id.keys().copied().collect();
+        renamed.retain(|id| !resolved.contains(id) && by_id.get(id).is_some_and(|alert| alert.subject_name != subject.name));
+        for change in changes {
+            let id = change.id.unwrap_or_else(|| moment.call.platform().ids().at(now));
+            renamed.remove(&id);
+            let alert = WrittenAlert {
+                id,
+                subject: subject.subject,
+                subject_name: subject.name.clone(),
+                outcome: change.outcome,
+                conflict: change.conflict,
+            };
+            let announced = Announced::from_written(&alert);
+            match alert.outcome {
+                Outcome::Opened => recomputed.events.push(events::opened(&announced)),
+                Outcome::Grown => recomputed.events.push(events::grown(&announced)),
+                Outcome::Changed => recomputed.events.push(events::updated(&announced)),
+                Outcome::Aged => {}
+            }
+            recomputed.differences += usize::from(alert.outcome != Outcome::Aged);
+            writes.write(alert);
+        }
+        for alert in renamed.iter().filter_map(|id| by_id.get(id)) {
+            recomputed.differences += 1;
+            recomputed.events.push(events::updated(&Announced::from_stored(alert)));
+            writes.rename(alert.open.id, &subject.name);
+        }
+    }
+    recomputed.has_changes = !writes.is_empty();
+    (writes, recomputed)
+}

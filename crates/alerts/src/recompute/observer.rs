@@ -1,0 +1,99 @@
+//! Recomputes alerts in the transactions of commands, undo and redo.
+
+use std::collections::BTreeSet;
+
+use backoffice_calendar::{Changed, Observer, Subject, lock_subjects};
+use backoffice_core::command::Tx;
+use backoffice_core::db::Prepared;
+use backoffice_core::jobs::{NewJob, enqueue_with};
+use backoffice_core::{Result, Timestamp};
+use backoffice_dispatch::AlertsOf;
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use super::{After, Behind, Moment, find_behind, recompute};
+use crate::config::AlertsConfig;
+use crate::jobs::RecomputeSubjects;
+use crate::model::KIND;
+
+/// Recomputes the alerts of all subjects that a transaction concerns.
+pub(crate) const RECOMPUTE: Observer = Observer {
+    id: "alerts.recompute",
+    run: |tx, changes| Box::pin(observe(tx, changes)),
+};
+
+/// Finds the alerts of assignments for the responses of `dispatch`.
+pub(crate) const ALERTS_OF: AlertsOf = AlertsOf { find: alerts_of };
+
+/// Recomputes the changed subjects, which are locked, and the first ones behind changed job sites and calendars. A job recomputes the others.
+async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
+    let (mut subjects, mut behind) = (BTreeSet::new(), Behind::default());
+    for change in changes {
+        match *change {
+            Changed::Subject(subject) => drop(subjects.insert(subject)),
+            Changed::JobSite { id, .. } => behind.job_sites.push(id),
+            Changed::WorkingCalendar { organization } => behind.organizations.push(organization),
+        }
+    }
+    if !behind.is_empty() {
+        subjects.extend(lock_behind(tx, behind).await?);
+    }
+    let call = tx.context().call();
+    let moment = Moment {
+        call,
+        tenant: tx.tenant(),
+        now: call.now,
+    };
+    let subjects: Vec<Subject> = subjects.into_iter().collect();
+    let recomputed = recompute(tx.conn(), moment, &subjects).await?;
+    if recomputed.has_changes {
+        tx.changed(KIND);
+    }
+    for event in recomputed.events {
+        tx.emit(event);
+    }
+    Ok(())
+}
+
+async fn lock_behind(tx: &mut Tx<'_>, behind: Behind) -> Result<Vec<Subject>> {
+    let most = tx.context().call().provided::<AlertsConfig>()?.inline_subjects;
+    let (tenant, now) = (tx.tenant(), tx.context().now());
+    let mut found = find_behind(tx.conn(), tenant, now, &behind, None, most.saturating_add(1)).await?;
+    if found.len() > most {
+        found.truncate(most);
+        let job = RecomputeSubjects {
+            behind,
+            after: found.last().map(After::from),
+        };
+        enqueue_with(tx, &NewJob::of_system(tenant, job)).await?;
+    }
+    lock_subjects(tx, &found).await?;
+    Ok(found)
+}
+
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = SqlUuid)]
+    alert_id: Uuid,
+}
+
+const FIND_ALERTS: &str = "\
+select distinct x.alert_id from alerts_assignments x
+join alerts_alerts l on l.tenant_id = x.tenant_id and l.id = x.alert_id and l.resolved_at is null and l.expires_at > $3
+where x.tenant_id = $1 and x.assignment_id = any($2) and x.end_at > $3
+order by x.alert_id";
+
+fn alerts_of<'a>(tx: &'a mut Tx<'_>, assignments: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Uuid>>> {
+    Box::pin(async move {
+        let now: Timestamp = tx.context().now();
+        let statement = sql_query(FIND_ALERTS)
+            .bind::<SqlUuid, _>(tx.tenant())
+            .bind::<Array<SqlUuid>, _>(assignments)
+            .bind::<Timestamptz, _>(now);
+        let found: Vec<Found> = Prepared(statement).load(tx.conn()).await?;
+        Ok(found.into_iter().map(|row| row.alert_id).collect())
+    })
+}

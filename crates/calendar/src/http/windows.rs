@@ -1,0 +1,159 @@
+//! Endpoints of windows.
+
+use backoffice_core::http::{Created, CreatedId, Json, Path, Query, Routes, requires};
+use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, Window as PageWindow};
+use backoffice_core::{Patch, Rejection, RequestContext, Result, Violations, crud};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::bodies::{ChangedRecord, DeletedRecord, PathId};
+use super::parameters;
+use crate::acl;
+use crate::commands::{DeleteWindow, NewWindow, UpdateWindow, WindowChanges};
+use crate::day::Day;
+use crate::documented::CalendarResourceType;
+use crate::error::missing_as;
+use crate::model::{WINDOW, Window};
+use crate::query::windows::{self, WindowFilter};
+
+const LIST: &str = "/calendar/availability-windows";
+const ONE: &str = "/calendar/availability-windows/{id}";
+const NOT_FOUND: &str = "window_not_found";
+/// Rows of a page by default.
+pub(super) const PAGE_SIZE: u32 = 20;
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .get(LIST, requires(&[acl::VIEW]), list_availability_windows)
+        .shows(&[WINDOW])
+        .about("List windows of unavailability by their start");
+    routes
+        .get(ONE, requires(&[acl::VIEW]), get_availability_window)
+        .shows(&[WINDOW])
+        .about("A window of unavailability")
+        .rejects(&[404]);
+    routes
+        .post(LIST, requires(&[acl::MANAGE]), create_availability_window)
+        .about("Create a window of unavailability")
+        .rejects(&[409, 422]);
+    routes
+        .put(ONE, requires(&[acl::MANAGE]), update_availability_window)
+        .about("Change a window of unavailability")
+        .rejects(&[404, 409, 422]);
+    routes
+        .delete(ONE, requires(&[acl::MANAGE]), delete_availability_window)
+        .about("Delete a window of unavailability")
+        .rejects(&[404, 409, 422]);
+}
+
+/// Parameters of the list of windows.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct WindowQuery {
+    /// Page number from 1.
+    #[param(minimum = 1, maximum = 2_147_483_647, default = 1)]
+    page: Option<u32>,
+    /// Rows per page.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    page_size: Option<u32>,
+    /// Only windows that end after the start of this day.
+    #[param(value_type = Option<Day>, inline)]
+    from: Option<String>,
+    /// Only windows that start before this day.
+    #[param(value_type = Option<Day>, inline)]
+    to: Option<String>,
+    /// Only windows of resources of this type.
+    #[param(value_type = Option<CalendarResourceType>, inline)]
+    resource_type: Option<String>,
+    /// Only windows of these resources: ids joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
+    resource_ids: Option<String>,
+    /// Only windows with these reasons: codes joined by commas, at most 200.
+    reason_codes: Option<String>,
+    /// Only windows of this series.
+    #[param(value_type = Option<Uuid>)]
+    series_id: Option<String>,
+}
+
+impl WindowQuery {
+    fn checked(&self, by_id: &ById, violations: &mut Violations) -> (PageWindow, WindowFilter) {
+        let page = PageQuery::new(self.page, self.page_size.or(Some(PAGE_SIZE)));
+        let page = violations.keep(page.window());
+        let codes = self.reason_codes.as_deref();
+        let series: Option<Vec<Uuid>> = self
+            .series_id
+            .as_deref()
+            .map(|text| violations.keep(CommaList::new("seriesId").at_most(1).ids([text])));
+        let filter = WindowFilter {
+            ids: violations.keep(by_id.requested()),
+            from: parameters::day("from", self.from.as_deref(), violations),
+            to: parameters::day("to", self.to.as_deref(), violations),
+            resource_type: parameters::resource_type(self.resource_type.as_deref(), violations),
+            resource_ids: parameters::ids("resourceIds", self.resource_ids.as_deref(), violations),
+            reason_codes: codes.map(|text| violations.keep(CommaList::new("reasonCodes").texts([text]))),
+            series_id: series.map(|ids| ids.first().copied().unwrap_or_else(Uuid::nil)),
+        };
+        (page, filter)
+    }
+}
+
+async fn list_availability_windows(
+    ctx: RequestContext,
+    by_id: Query<ById>,
+    query: Query<WindowQuery>,
+) -> Result<Json<Page<Window>>> {
+    let mut violations = Violations::default();
+    let (page, filter) = query.0.checked(&by_id.0, &mut violations);
+    violations.check()?;
+    let connection = ctx.read().await?;
+    windows::list(&connection, &ctx, &filter, page).await.map(Json)
+}
+
+async fn get_availability_window(ctx: RequestContext, path: Path<PathId>) -> Result<Json<Window>> {
+    let connection = ctx.read().await?;
+    let found = windows::find(&connection, ctx.scope(), path.0.id).await?;
+    missing_as(crud::found::<Window, _>(found), NOT_FOUND)
+}
+
+async fn create_availability_window(ctx: RequestContext, body: Json<NewWindow>) -> Result<Created<CreatedId>> {
+    crud::create::<Window>(&ctx, body.0.0).await
+}
+
+async fn update_availability_window(
+    ctx: RequestContext,
+    path: Path<PathId>,
+    body: Json<WindowChanges>,
+) -> Result<Json<ChangedRecord>> {
+    let id = path.0.id;
+    check_id(id, &body.0.0.id)?;
+    let command = UpdateWindow::new(id, series_of(&ctx, id).await?, body.0.0)?;
+    let updated = ctx.execute(&command, |_| Json(ChangedRecord { id })).await;
+    missing_as(updated, NOT_FOUND)
+}
+
+async fn delete_availability_window(ctx: RequestContext, path: Path<PathId>) -> Result<Json<DeletedRecord>> {
+    let id = path.0.id;
+    let command = DeleteWindow::new(id, series_of(&ctx, id).await?);
+    let deleted = ctx.execute(&command, |()| Json(DeletedRecord::OK)).await;
+    missing_as(deleted, NOT_FOUND)
+}
+
+/// Returns the series of a window, which never changes.
+async fn series_of(ctx: &RequestContext, id: Uuid) -> Result<Option<Uuid>> {
+    let connection = ctx.read().await?;
+    windows::series_of(&connection, ctx.scope(), id).await
+}
+
+/// Rejects an id in a body that differs from that of the path.
+pub(super) fn check_id(path: Uuid, body: &Patch<String>) -> Result<()> {
+    match body {
+        Patch::Keep => Ok(()),
+        Patch::Set(text) if text.parse() == Ok(path) => Ok(()),
+        Patch::Set(_) | Patch::Clear => {
+            let message = "must be the id of the path, or absent";
+            Err(Rejection::invalid_field("id", message, "id_mismatch").into())
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The module over HTTP.
+
+mod availability;
+mod feeds;
+mod fixture;
+mod organizations;
+mod reasons;
+mod rights;
+mod series;
+mod windows;
+mod working_calendar;
+mod working_days;
+mod zones;

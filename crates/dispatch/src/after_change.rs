@@ -1,0 +1,70 @@
+//! What follows from changed records: other modules recompute, and workers are notified.
+
+use backoffice_calendar::{Changed, ResourceType, Subject};
+use backoffice_core::command::Tx;
+use uuid::Uuid;
+
+use crate::events;
+use crate::model::{JobSite, Resource, StatedAssignment};
+
+fn subject(organization: Uuid, type_: &str, id: Uuid) -> Option<Changed> {
+    let resource_type = ResourceType::parse(type_)?;
+    Some(Changed::Subject(Subject {
+        organization,
+        resource_type,
+        id,
+    }))
+}
+
+fn subject_of(row: &StatedAssignment) -> Option<Changed> {
+    subject(row.organization_id, &row.subject_type, row.subject_id)
+}
+
+/// Whether two states of an assignment differ in anything but its note.
+fn has_moved(from: &StatedAssignment, to: &StatedAssignment) -> bool {
+    let compared = |row: &StatedAssignment| StatedAssignment {
+        note: None,
+        updated_at: to.updated_at,
+        ..row.clone()
+    };
+    compared(from) != compared(to)
+}
+
+/// Reports the subjects of a changed assignment, before and after the change.
+pub(crate) fn assignment(tx: &mut Tx<'_>, from: Option<&StatedAssignment>, to: Option<&StatedAssignment>) {
+    if let (Some(from), Some(to)) = (from, to)
+        && !has_moved(from, to)
+    {
+        return;
+    }
+    for changed in [from, to].into_iter().flatten().filter_map(subject_of) {
+        tx.defer(changed);
+    }
+    events::emit(tx, from, to);
+}
+
+/// Reports a job site whose state or dates have changed, or that was deleted or restored.
+pub(crate) fn job_site(tx: &mut Tx<'_>, from: Option<&JobSite>, to: Option<&JobSite>) {
+    let facts = |row: &JobSite| (row.status.clone(), row.start_date, row.end_date_exclusive);
+    if from.is_some() && from.map(facts) == to.map(facts) {
+        return;
+    }
+    if let Some(row) = from.or(to) {
+        tx.defer(Changed::JobSite {
+            organization: row.organization_id,
+            id: row.id,
+        });
+    }
+}
+
+/// Reports a resource that has another name, was activated or deactivated, or was deleted or restored.
+pub(crate) fn resource(tx: &mut Tx<'_>, from: Option<&Resource>, to: Option<&Resource>) {
+    let facts = |row: &Resource| (row.name.clone(), row.is_active);
+    if from.is_some() && from.map(facts) == to.map(facts) {
+        return;
+    }
+    let row = from.or(to);
+    if let Some(changed) = row.and_then(|row| subject(row.organization_id, &row.type_, row.id)) {
+        tx.defer(changed);
+    }
+}

@@ -1,0 +1,130 @@
+//! Critical conflicts: live assignments that overlap other live assignments of their subject, or its unavailability windows.
+//!
+//! Intervals are half-open. An assignment takes at most 366 days, a window at most 1096, so each look-up is a range of an index.
+
+use backoffice_core::db::Prepared;
+use backoffice_core::list::Fragment;
+use backoffice_core::{Result, Timestamp};
+use diesel::dsl::sql;
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use crate::model::Assignment;
+use crate::schema::dispatch_assignments as assignments;
+use crate::values::LIVE_STATUSES;
+
+/// Conflicts of one assignment that are returned at most, of each kind.
+const MOST: i64 = 1000;
+
+/// The time that an assignment takes, or would take.
+#[derive(Debug, Clone)]
+pub(crate) struct TakenTime {
+    /// The assignment itself, which is no conflict.
+    pub(crate) id: Uuid,
+    pub(crate) organization: Uuid,
+    pub(crate) subject_type: String,
+    pub(crate) subject: Uuid,
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
+}
+
+impl TakenTime {
+    /// Returns the time of an assignment that is live now.
+    pub(crate) fn of(row: &Assignment, now: Timestamp) -> Option<Self> {
+        (LIVE_STATUSES.contains(&row.status.as_str()) && row.end_at > now).then(|| Self {
+            id: row.id,
+            organization: row.organization_id,
+            subject_type: row.subject_type.clone(),
+            subject: row.subject_id,
+            start: row.start_at,
+            end: row.end_at,
+        })
+    }
+}
+
+/// An assignment or window that is in conflict with an assignment.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+pub(crate) struct Conflict {
+    /// Position of the assignment in the question, from 1.
+    #[diesel(sql_type = BigInt)]
+    pub(crate) number: i64,
+    /// The other assignment, or the window.
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    /// The job site of the other assignment; `None` for a window.
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub(crate) job_site_id: Option<Uuid>,
+}
+
+const FIND: &str = "\
+with taken as (
+    select * from unnest($3, $4, $5, $6, $7, $8) with ordinality
+        as t (id, organization_id, subject_type, subject_id, start_at, end_at, number)
+)
+select t.number, o.id, o.job_site_id, o.start_at
+from taken t cross join lateral (
+    select a.id, a.job_site_id, a.start_at from dispatch_assignments a
+    where a.tenant_id = $1 and a.subject_type = t.subject_type and a.subject_id = t.subject_id
+        and a.status in ('planned', 'confirmed')
+        and a.start_at < t.end_at and a.start_at > t.start_at - interval '367 days' and a.end_at > t.start_at
+        and a.end_at > $2 and a.id <> t.id
+    order by a.start_at, a.id limit $9
+) o
+union all
+select t.number, w.id, null, w.start_at
+from taken t cross join lateral (
+    select w.id, w.start_at from calendar_windows w
+    where w.tenant_id = $1 and w.resource_type = t.subject_type and w.resource_id = t.subject_id
+        and w.organization_id = t.organization_id
+        and w.start_at < t.end_at and w.start_at > t.start_at - interval '1098 days' and w.end_at > t.start_at
+        and w.end_at > $2
+    order by w.start_at, w.id limit $9
+) w
+order by number, start_at, id";
+
+/// Returns what is in conflict with these assignments, by their positions, start and id. One statement.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn find(
+    connection: &AsyncPgConnection,
+    tenant: Uuid,
+    now: Timestamp,
+    taken: &[TakenTime],
+) -> Result<Vec<Conflict>> {
+    if taken.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all = |of: fn(&TakenTime) -> Uuid| taken.iter().map(of).collect::<Vec<_>>();
+    let statement = sql_query(FIND)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Timestamptz, _>(now)
+        .bind::<Array<SqlUuid>, _>(all(|one| one.id))
+        .bind::<Array<SqlUuid>, _>(all(|one| one.organization))
+        .bind::<Array<Text>, _>(taken.iter().map(|one| one.subject_type.as_str()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(all(|one| one.subject))
+        .bind::<Array<Timestamptz>, _>(taken.iter().map(|one| one.start).collect::<Vec<_>>())
+        .bind::<Array<Timestamptz>, _>(taken.iter().map(|one| one.end).collect::<Vec<_>>())
+        .bind::<BigInt, _>(MOST);
+    Ok(Prepared(statement).load(&mut &*connection).await?)
+}
+
+const IS_IN_CONFLICT: &str = "(dispatch_assignments.status in ('planned', 'confirmed') and (exists (
+    select from dispatch_assignments a
+    where a.tenant_id = dispatch_assignments.tenant_id and a.subject_type = dispatch_assignments.subject_type
+        and a.subject_id = dispatch_assignments.subject_id and a.status in ('planned', 'confirmed')
+        and a.start_at < dispatch_assignments.end_at and a.start_at > dispatch_assignments.start_at - interval '367 days'
+        and a.end_at > dispatch_assignments.start_at and a.id <> dispatch_assignments.id
+) or exists (
+    select from calendar_windows w
+    where w.tenant_id = dispatch_assignments.tenant_id and w.resource_type = dispatch_assignments.subject_type
+        and w.resource_id = dispatch_assignments.subject_id and w.organization_id = dispatch_assignments.organization_id
+        and w.start_at < dispatch_assignments.end_at and w.start_at > dispatch_assignments.start_at - interval '1098 days'
+        and w.end_at > dispatch_assignments.start_at)))";
+
+/// Is true for assignments with a critical conflict. Those of the past count as well, so that the result does not change with time alone.
+pub(crate) fn is_in_conflict() -> Fragment<assignments::table, Bool> {
+    Box::new(sql::<Bool>(IS_IN_CONFLICT))
+}

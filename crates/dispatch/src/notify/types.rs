@@ -1,0 +1,154 @@
+//! The types of notifications, and their values.
+
+use backoffice_calendar::Zone;
+use backoffice_core::Timestamp;
+use backoffice_core::command::EntityRef;
+use backoffice_notifications::{Channels, New, NotificationType, TypeTexts};
+use uuid::Uuid;
+
+use crate::model::ASSIGNMENT;
+
+/// A worker has got an assignment.
+pub(super) const ASSIGNED: NotificationType = NotificationType {
+    id: "dispatch.assignment.assigned",
+    channels: Channels::USUAL,
+    texts: &[
+        texts("en", "New assignments", "New assignment: {site}", "Starts {start}"),
+        texts("pl", "Nowe przydziały", "Nowy przydział: {site}", "Początek: {start}"),
+        texts(
+            "es",
+            "Asignaciones nuevas",
+            "Nueva asignación: {site}",
+            "Empieza: {start}",
+        ),
+        texts("de", "Neue Einsätze", "Neuer Einsatz: {site}", "Beginn: {start}"),
+    ],
+};
+
+/// An assignment has another time or job site.
+pub(super) const CHANGED: NotificationType = NotificationType {
+    id: "dispatch.assignment.changed",
+    channels: Channels::USUAL,
+    texts: &[
+        texts(
+            "en",
+            "Changed assignments",
+            "Changed assignment: {site}",
+            "Starts {start}",
+        ),
+        texts(
+            "pl",
+            "Zmienione przydziały",
+            "Zmieniony przydział: {site}",
+            "Początek: {start}",
+        ),
+        texts(
+            "es",
+            "Asignaciones modificadas",
+            "Asignación modificada: {site}",
+            "Empieza: {start}",
+        ),
+        texts(
+            "de",
+            "Geänderte Einsätze",
+            "Geänderter Einsatz: {site}",
+            "Beginn: {start}",
+        ),
+    ],
+};
+
+/// A worker has lost an assignment.
+pub(super) const CANCELLED: NotificationType = NotificationType {
+    id: "dispatch.assignment.cancelled",
+    channels: Channels::USUAL,
+    texts: &[
+        texts(
+            "en",
+            "Cancelled assignments",
+            "Cancelled assignment: {site}",
+            "Would have started {start}",
+        ),
+        texts(
+            "pl",
+            "Odwołane przydziały",
+            "Odwołany przydział: {site}",
+            "Planowany początek: {start}",
+        ),
+        texts(
+            "es",
+            "Asignaciones canceladas",
+            "Asignación cancelada: {site}",
+            "Habría empezado: {start}",
+        ),
+        texts(
+            "de",
+            "Abgesagte Einsätze",
+            "Abgesagter Einsatz: {site}",
+            "Geplanter Beginn: {start}",
+        ),
+    ],
+};
+
+/// An assignment starts soon.
+pub(super) const REMINDER: NotificationType = NotificationType {
+    id: "dispatch.assignment.reminder",
+    channels: Channels::USUAL,
+    texts: &[
+        texts("en", "Reminders of assignments", "Soon: {site}", "Starts {start}"),
+        texts(
+            "pl",
+            "Przypomnienia o przydziałach",
+            "Wkrótce: {site}",
+            "Początek: {start}",
+        ),
+        texts(
+            "es",
+            "Recordatorios de asignaciones",
+            "Pronto: {site}",
+            "Empieza: {start}",
+        ),
+        texts("de", "Erinnerungen an Einsätze", "Bald: {site}", "Beginn: {start}"),
+    ],
+};
+
+const fn texts(locale: &'static str, name: &'static str, title: &'static str, body: &'static str) -> TypeTexts {
+    TypeTexts {
+        locale,
+        name,
+        title,
+        body,
+    }
+}
+
+/// What a notification is about.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) assignment: Uuid,
+    pub(super) organization: Uuid,
+    pub(super) recipient: Uuid,
+    pub(super) site: String,
+    pub(super) start: String,
+}
+
+impl About {
+    /// Creates the notification. Notifications of a type about the same assignment are one.
+    pub(super) fn notification(self, notification_type: NotificationType) -> New {
+        New {
+            organization: Some(self.organization),
+            source: Some(EntityRef {
+                kind: ASSIGNMENT,
+                id: self.assignment,
+            }),
+            group_key: Some(self.assignment.to_string()),
+            ..New::of(notification_type, self.recipient)
+        }
+        .with("site", self.site)
+        .with("start", self.start)
+    }
+}
+
+/// Writes an instant as the local time of a zone: `2026-01-06 09:00`.
+pub(super) fn local_time(zone: &Zone, at: Timestamp) -> String {
+    let local = zone.local_time(at);
+    format!("{} {:02}:{:02}", local.date(), local.hour(), local.minute())
+}

@@ -1,0 +1,5 @@
+//! Reads. Every statement begins with a scope.
+
+pub mod assignments;
+pub mod job_sites;
+pub mod resources;

@@ -1,0 +1,164 @@
+//! The job sites and resources that assignments refer to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backoffice_core::command::Tx;
+use backoffice_core::{Detail, Result};
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
+use uuid::Uuid;
+
+use crate::model::StatedAssignment;
+use crate::schema::{dispatch_job_sites as job_sites, dispatch_resources as resources};
+
+/// An assignment before and after a change.
+pub(crate) type ChangedAssignment<'a> = (Option<&'a StatedAssignment>, &'a StatedAssignment);
+
+#[derive(Debug)]
+struct Site {
+    organization: Uuid,
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct Subject {
+    organization: Uuid,
+    type_: String,
+    is_active: bool,
+}
+
+/// The live job sites and resources that changes refer to anew.
+#[derive(Debug, Default)]
+pub(crate) struct Referenced {
+    sites: BTreeMap<Uuid, Site>,
+    subjects: BTreeMap<Uuid, Subject>,
+}
+
+fn has_new_site((before, after): ChangedAssignment<'_>) -> bool {
+    before.is_none_or(|before| before.job_site_id != after.job_site_id)
+}
+
+fn has_new_subject((before, after): ChangedAssignment<'_>) -> bool {
+    let subject = |one: &StatedAssignment| (one.subject_type.clone(), one.subject_id);
+    before.is_none_or(|before| subject(before) != subject(after))
+}
+
+impl Referenced {
+    /// Locks the job sites and resources that the changes refer to anew, so that none is deleted before the end of the transaction. At most two
+    /// statements.
+    pub(crate) async fn lock(tx: &mut Tx<'_>, changes: &[ChangedAssignment<'_>]) -> Result<Self> {
+        let new_sites = changes.iter().filter(|change| has_new_site(**change));
+        let new_sites: BTreeSet<Uuid> = new_sites.map(|(_, after)| after.job_site_id).collect();
+        let new_subjects = changes.iter().filter(|change| has_new_subject(**change));
+        let new_subjects: BTreeSet<Uuid> = new_subjects.map(|(_, after)| after.subject_id).collect();
+        let mut referenced = Self::default();
+        if !new_sites.is_empty() {
+            referenced.sites = lock_sites(tx, new_sites).await?;
+        }
+        if !new_subjects.is_empty() {
+            referenced.subjects = lock_subjects(tx, new_subjects).await?;
+        }
+        Ok(referenced)
+    }
+
+    /// Returns the field of a change that refers to a record which does not exist in the organization of the assignment.
+    pub(crate) fn missing(&self, before: Option<&StatedAssignment>, after: &StatedAssignment) -> Option<&'static str> {
+        if has_new_site((before, after)) && self.site(after).is_none() {
+            return Some("jobSiteId");
+        }
+        (has_new_subject((before, after)) && self.subject(after).is_none()).then_some("subjectId")
+    }
+
+    fn site(&self, of: &StatedAssignment) -> Option<&Site> {
+        let found = self.sites.get(&of.job_site_id);
+        found.filter(|site| site.organization == of.organization_id)
+    }
+
+    fn subject(&self, of: &StatedAssignment) -> Option<&Subject> {
+        let found = self.subjects.get(&of.subject_id);
+        found.filter(|one| one.organization == of.organization_id && one.type_ == of.subject_type)
+    }
+
+    /// Returns the violated rules of a change: its new references exist, its new site is not closed, and its new subject is active.
+    pub(crate) fn violations(&self, change: ChangedAssignment<'_>) -> Vec<Detail> {
+        let after = change.1;
+        let mut details = Vec::new();
+        let mut reject = |path: &str, message: &str, code: &'static str| details.push(Detail::new(path, message, code));
+        if has_new_site(change) {
+            match self.site(after) {
+                None => reject(
+                    "jobSiteId",
+                    "must be a job site of the organization",
+                    "job_site_not_found",
+                ),
+                Some(site) if site.is_closed => reject("jobSiteId", "must not be a closed job site", "job_site_closed"),
+                Some(_) => {}
+            }
+        }
+        if has_new_subject(change) {
+            match self.subject(after) {
+                None => reject(
+                    "subjectId",
+                    "must be a resource of the type and organization",
+                    "subject_not_found",
+                ),
+                Some(subject) if !subject.is_active => {
+                    reject("subjectId", "must be an active resource", "subject_inactive");
+                }
+                Some(_) => {}
+            }
+        }
+        details
+    }
+}
+
+async fn lock_sites(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, Site>> {
+    let rows: Vec<(Uuid, Uuid, String)> = job_sites::table
+        .filter(job_sites::tenant_id.eq(tx.tenant()))
+        .filter(job_sites::id.eq_any(ids))
+        .filter(job_sites::deleted_at.is_null())
+        .order(job_sites::id)
+        .select((job_sites::id, job_sites::organization_id, job_sites::status))
+        .for_share()
+        .load(tx.conn())
+        .await?;
+    let site = |(id, organization, status): (Uuid, Uuid, String)| {
+        let is_closed = status == "closed";
+        (
+            id,
+            Site {
+                organization,
+                is_closed,
+            },
+        )
+    };
+    Ok(rows.into_iter().map(site).collect())
+}
+
+async fn lock_subjects(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, Subject>> {
+    let rows: Vec<(Uuid, Uuid, String, bool)> = resources::table
+        .filter(resources::tenant_id.eq(tx.tenant()))
+        .filter(resources::id.eq_any(ids))
+        .filter(resources::deleted_at.is_null())
+        .order(resources::id)
+        .select((
+            resources::id,
+            resources::organization_id,
+            resources::type_,
+            resources::is_active,
+        ))
+        .for_share()
+        .load(tx.conn())
+        .await?;
+    let subject = |(id, organization, type_, is_active): (Uuid, Uuid, String, bool)| {
+        (
+            id,
+            Subject {
+                organization,
+                type_,
+                is_active,
+            },
+        )
+    };
+    Ok(rows.into_iter().map(subject).collect())
+}

@@ -1,0 +1,187 @@
+//! Notifications of workers.
+
+use backoffice_core::Call;
+use backoffice_core::jobs::enqueue_due;
+use backoffice_test_accounts::login;
+use serde_json::{Value, json};
+use time::Duration;
+use uuid::Uuid;
+
+use crate::fixture::{ASSIGNMENTS, Fixture, RESOURCES, builder};
+
+/// A worker with a user.
+struct Worker {
+    id: Uuid,
+    token: String,
+}
+
+async fn worker(fixture: &Fixture, email: &str) -> Worker {
+    fixture.role(email, &["dispatch.*"], None).await;
+    let (user, token) = fixture.user(email, &[email]).await;
+    let id = fixture
+        .create(RESOURCES, json!({"type": "worker", "name": email, "userId": user}))
+        .await;
+    Worker { id, token }
+}
+
+fn of(fixture: &Fixture, worker: &Worker, from: &str, to: &str) -> Value {
+    let mut body = fixture.at(from, to);
+    (body["subjectType"], body["subjectId"]) = (json!("worker"), json!(worker.id));
+    body
+}
+
+/// Returns type, title and text of the notifications of a user, the newest first.
+async fn notified(fixture: &Fixture, token: &str) -> Vec<(String, String, String)> {
+    fixture.app.deliver_events().await;
+    let (status, page) = fixture.app.get(token, "/notifications").await;
+    assert_eq!(status, 200, "{page}");
+    let text = |item: &Value, name: &str| item[name].as_str().expect("a text").to_owned();
+    let items = page["items"].as_array().expect("items").iter();
+    items
+        .map(|item| (text(item, "type"), text(item, "title"), text(item, "body")))
+        .collect()
+}
+
+async fn run_due(fixture: &Fixture) {
+    enqueue_due(&Call::internal(fixture.app.runtime()))
+        .await
+        .expect("the database can be read");
+    fixture.app.run_jobs().await;
+}
+
+fn row(kind: &str, title: &str, body: &str) -> (String, String, String) {
+    (format!("dispatch.assignment.{kind}"), title.to_owned(), body.to_owned())
+}
+
+#[actix_web::test]
+async fn dsp_36_a_worker_learns_what_others_change() {
+    let fixture = Fixture::new().await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    fixture.app.deliver_events().await;
+
+    let id = fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "08:00", "12:00"))
+        .await;
+    assert_eq!(
+        notified(&fixture, &worker.token).await,
+        [row("assigned", "New assignment: S1", "Starts 2026-01-06 09:00")]
+    );
+
+    fixture
+        .put(
+            ASSIGNMENTS,
+            id,
+            json!({"jobSiteId": fixture.s2, "startAt": "2026-01-06T07:00:00Z"}),
+        )
+        .await;
+    let changed = row("changed", "Changed assignment: S2", "Starts 2026-01-06 08:00");
+    assert_eq!(notified(&fixture, &worker.token).await[0], changed);
+
+    // Changes by the worker, and of notes, are none.
+    let path = format!("{ASSIGNMENTS}/{id}");
+    assert_eq!(
+        fixture
+            .app
+            .put(&worker.token, &path, json!({"jobSiteId": fixture.s1}))
+            .await
+            .0,
+        200
+    );
+    fixture
+        .put(ASSIGNMENTS, id, json!({"note": "N", "status": "confirmed"}))
+        .await;
+    assert_eq!(notified(&fixture, &worker.token).await.len(), 2);
+
+    fixture.remove(ASSIGNMENTS, id).await;
+    let cancelled = row(
+        "cancelled",
+        "Cancelled assignment: S1",
+        "Would have started 2026-01-06 08:00",
+    );
+    assert_eq!(notified(&fixture, &worker.token).await[0], cancelled);
+}
+
+#[actix_web::test]
+async fn an_assignment_that_moves_to_another_worker_is_news_for_both() {
+    let fixture = Fixture::new().await;
+    let (first, second) = (
+        worker(&fixture, "w1@alpha.test").await,
+        worker(&fixture, "w2@alpha.test").await,
+    );
+    let mut body = of(&fixture, &first, "08:00", "12:00");
+    body["status"] = json!("completed");
+    let id = fixture.create(ASSIGNMENTS, body).await;
+    assert_eq!(notified(&fixture, &first.token).await, []);
+
+    fixture.put(ASSIGNMENTS, id, json!({"status": "planned"})).await;
+    fixture.put(ASSIGNMENTS, id, json!({"subjectId": second.id})).await;
+
+    let kinds = |notified: Vec<(String, String, String)>| notified.into_iter().map(|one| one.0).collect::<Vec<_>>();
+    assert_eq!(
+        kinds(notified(&fixture, &first.token).await),
+        ["dispatch.assignment.cancelled", "dispatch.assignment.assigned"]
+    );
+    assert_eq!(
+        kinds(notified(&fixture, &second.token).await),
+        ["dispatch.assignment.assigned"]
+    );
+}
+
+#[actix_web::test]
+async fn dsp_36_a_worker_is_reminded_once_of_each_start() {
+    let fixture = Fixture::new().await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    let id = fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "21:00", "22:00"))
+        .await;
+    let reminders = async || {
+        fixture
+            .count("notifications_notifications where type = 'dispatch.assignment.reminder'")
+            .await
+    };
+
+    // 12 hours and a minute before the start.
+    fixture.app.advance(Duration::minutes(24 * 60 + 59));
+    run_due(&fixture).await;
+    assert_eq!(reminders().await, 0);
+    fixture.app.advance(Duration::minutes(1));
+    let other = fixture.app.second_node().await;
+    for app in [&fixture.app, &other] {
+        enqueue_due(&Call::internal(app.runtime()))
+            .await
+            .expect("the database can be read");
+    }
+    assert_eq!(fixture.app.run_jobs().await + other.run_jobs().await, 1);
+    assert_eq!(reminders().await, 1);
+    fixture.app.advance(Duration::minutes(1));
+    run_due(&fixture).await;
+    let marked = format!("dispatch_assignments where id = '{id}' and reminded_at = '2026-01-06T09:00:00Z'");
+    assert_eq!((reminders().await, fixture.count(&marked).await), (1, 1));
+
+    let token = login(&fixture.app, "admin@alpha.test").await;
+    let path = format!("{ASSIGNMENTS}/{id}");
+    let later = json!({"endAt": "2026-01-07T22:00:00Z", "startAt": "2026-01-07T21:00:00Z"});
+    assert_eq!(fixture.app.put(&token, &path, json!({"note": "N"})).await.0, 200);
+    assert_eq!(fixture.count(&marked).await, 1);
+    assert_eq!(fixture.app.put(&token, &path, later).await.0, 200);
+    assert_eq!(fixture.count("dispatch_assignments where reminded_at is null").await, 1);
+}
+
+#[actix_web::test]
+async fn reminders_can_be_switched_off() {
+    let fixture = Fixture::of(builder().config("[dispatch]\nreminder_before = '0s'\n")).await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "09:00", "22:00"))
+        .await;
+
+    fixture.app.advance(Duration::hours(24));
+    run_due(&fixture).await;
+
+    assert_eq!(
+        fixture
+            .count("dispatch_assignments where reminded_at is not null")
+            .await,
+        0
+    );
+}

@@ -1,0 +1,3 @@
+drop table alerts_reads;
+drop table alerts_assignments;
+drop table alerts_alerts;

@@ -1,0 +1,1 @@
+drop index notifications_notifications_group_key_idx;
