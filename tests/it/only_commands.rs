@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 const MARKS: &str = "marks of the recipient are not data of the tenant";
 
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 14] = [
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",
@@ -38,6 +38,11 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 14] = [
         &["core_jobs"],
     ),
     ("POST /auth/reset/validate", "asks a question", &[]),
+    (
+        "POST /devices/{id}/test-push",
+        "sends a message and notes that",
+        &["devices_push_deliveries"],
+    ),
     ("POST /notifications/read-all", MARKS, &["notifications_notifications"]),
     (
         "POST /notifications/{id}/dismiss",
