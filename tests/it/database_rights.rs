@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use crate::fixture::{Fixture, MODULES, builder};
 
 /// Functions that run with the owner's rights and that the application may call.
-const CALLED: [&str; 6] = [
+const CALLED: [&str; 7] = [
     "app_find_texts",
+    "app_own_push_token",
     "audit_count_entries",
     "audit_drop_partitions",
     "audit_erase",

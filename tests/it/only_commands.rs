@@ -39,6 +39,11 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
         &["core_jobs"],
     ),
     ("POST /auth/reset/validate", "asks a question", &[]),
+    (
+        "POST /devices/{id}/test-push",
+        "sends a message and notes that",
+        &["devices_push_deliveries"],
+    ),
     ("POST /notifications/read-all", MARKS, &["notifications_notifications"]),
     (
         "POST /notifications/{id}/dismiss",

@@ -355,6 +355,8 @@ enum RotatedSecret {
     Consent,
     /// The keys that seal secrets of tenants; a background job seals stored values with the new key, then the old one can be removed
     Vault,
+    /// The key with which browsers subscribe to push messages; all their subscriptions end, and they register again
+    Webpush,
 }
 
 impl From<RotatedSecret> for Secret {
@@ -363,6 +365,7 @@ impl From<RotatedSecret> for Secret {
             RotatedSecret::Jwt => Self::Jwt,
             RotatedSecret::Consent => Self::Consent,
             RotatedSecret::Vault => Self::Vault,
+            RotatedSecret::Webpush => Self::WebPush,
         }
     }
 }

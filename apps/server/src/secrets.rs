@@ -27,8 +27,11 @@ pub const CONSENT_KEYS: &str = "auth.consent.keys";
 /// The setting with the keys that seal secrets of tenants.
 pub const VAULT_KEYS: &str = backoffice_core::vault::KEYS;
 
+/// The setting with the key that identifies the platform to push services.
+pub const WEBPUSH_KEYS: &str = "push.webpush.keys";
+
 /// All secrets that can be generated.
-pub(crate) const ALL: [Secret; 3] = [Secret::Jwt, Secret::Consent, Secret::Vault];
+pub(crate) const ALL: [Secret; 4] = [Secret::Jwt, Secret::Consent, Secret::Vault, Secret::WebPush];
 
 /// Keys that can be generated and rotated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub enum Secret {
     Consent,
     /// Seals secrets of tenants.
     Vault,
+    /// Identifies the platform to push services.
+    WebPush,
 }
 
 impl Secret {
@@ -49,23 +54,26 @@ impl Secret {
             Self::Jwt => JWT_KEYS,
             Self::Consent => CONSENT_KEYS,
             Self::Vault => VAULT_KEYS,
+            Self::WebPush => WEBPUSH_KEYS,
         }
     }
 
-    /// Returns the module that can't start without it.
+    /// Returns the module that can't start without it, or can't send to browsers.
     pub(crate) fn needed_by(self) -> &'static str {
         match self {
             Self::Jwt | Self::Consent => "auth",
             Self::Vault => "attachments",
+            Self::WebPush => "devices",
         }
     }
 
     /// Returns the number of keys that are kept after a rotation: the new one and the one before it. Of the vault all are kept, until all values are sealed with
-    /// the new one and an operator removes them.
+    /// the new one and an operator removes them. Of web push only the new one is kept, because browsers subscribe with a single key.
     fn kept(self) -> usize {
         match self {
             Self::Jwt | Self::Consent => 2,
             Self::Vault => usize::MAX,
+            Self::WebPush => 1,
         }
     }
 }
@@ -78,6 +86,7 @@ const FILE: &str = "secrets.toml";
 struct Document {
     auth: AuthSecrets,
     vault: Keys,
+    push: PushSecrets,
 }
 
 impl Document {
@@ -86,6 +95,7 @@ impl Document {
             Secret::Jwt => &mut self.auth.jwt.keys,
             Secret::Consent => &mut self.auth.consent.keys,
             Secret::Vault => &mut self.vault.keys,
+            Secret::WebPush => &mut self.push.webpush.keys,
         }
     }
 }
@@ -95,6 +105,12 @@ impl Document {
 struct AuthSecrets {
     jwt: Keys,
     consent: Keys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PushSecrets {
+    webpush: Keys,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -136,7 +152,8 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
     Ok(true)
 }
 
-/// Creates a new first key. The old one stays second, so that its signatures remain valid, or the values that it sealed readable. Returns the new key's name.
+/// Creates a new first key. The old one stays second, so that its signatures remain valid, or the values that it sealed readable; that of web push is
+/// removed, so that its subscriptions end. Returns the new key's name.
 ///
 /// # Errors
 /// When the keys are set elsewhere, or the file can't be read or written.
@@ -223,13 +240,14 @@ fn write(data_dir: &Path, document: &Document) -> Result<()> {
 
 fn render(document: &Document) -> String {
     let mut text = String::from(
-        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent|vault` makes a new first key.\n\
-         # Keep it secret and keep it: without it everybody is signed out, no consent can be verified, and no sealed secret can be read.\n",
+        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent|vault|webpush` makes a new first key.\n\
+         # Keep it secret and keep it: without it everybody is signed out, no consent can be verified, no sealed secret can be read, and no browser gets push messages.\n",
     );
     for (name, keys) in [
         ("auth.jwt", &document.auth.jwt.keys),
         ("auth.consent", &document.auth.consent.keys),
         ("vault", &document.vault.keys),
+        ("push.webpush", &document.push.webpush.keys),
     ] {
         if keys.is_empty() {
             continue;

@@ -15,6 +15,7 @@ diesel::table! {
         push_token -> Nullable<Binary>,
         push_token_hash -> Nullable<Binary>,
         push_token_updated_at -> Nullable<Timestamptz>,
+        push_key -> Nullable<Text>,
         last_seen_at -> Nullable<Timestamptz>,
         deleted_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,

@@ -15,9 +15,11 @@ use crate::resolver::Checked;
 /// A body of a request or a response.
 pub use reqwest::Body;
 
-/// Time limits of a client.
+/// Time limits and the protocol of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientOptions {
+    /// Whether it speaks HTTP/2 only, for servers that accept nothing else. Default false: HTTP/1.1.
+    pub http2: bool,
     /// Longest duration of a lookup and a connection. Default 10 s.
     pub connect_timeout: Duration,
     /// Longest pause between two reads of a response. Default 10 s.
@@ -29,6 +31,7 @@ pub struct ClientOptions {
 impl Default for ClientOptions {
     fn default() -> Self {
         Self {
+            http2: false,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(10)),
@@ -76,16 +79,19 @@ impl Client {
             resolver: egress.resolver.clone(),
         };
         let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(egress.tls.client_config()?)
+            .tls_backend_preconfigured(egress.tls.client_config(options.http2)?)
             .dns_resolver(resolver)
             .redirect(redirect::Policy::none())
             .no_proxy()
             .referer(false)
-            .http1_only()
             .connect_timeout(options.connect_timeout)
             .read_timeout(options.read_timeout)
             .pool_idle_timeout(Duration::from_secs(30))
             .pool_max_idle_per_host(8);
+        builder = match options.http2 {
+            true => builder.http2_prior_knowledge(),
+            false => builder.http1_only(),
+        };
         if let Some(timeout) = options.timeout {
             builder = builder.timeout(timeout);
         }

@@ -11,13 +11,17 @@ use rustls::{ClientConfig, RootCertStore};
 pub(crate) struct Roots(Arc<OnceLock<Arc<RootCertStore>>>);
 
 impl Roots {
-    /// Returns a configuration of rustls that verifies servers.
-    pub(crate) fn client_config(&self) -> Result<ClientConfig, ConfigError> {
+    /// Returns a configuration of rustls that verifies servers. `http2`: whether the server must agree to HTTP/2.
+    pub(crate) fn client_config(&self, http2: bool) -> Result<ClientConfig, ConfigError> {
         let roots = Arc::clone(self.0.get_or_init(|| Arc::new(system())));
         let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| ConfigError::new("egress", error.to_string()))?;
-        Ok(builder.with_root_certificates(roots).with_no_client_auth())
+        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        if http2 {
+            config.alpn_protocols = vec![b"h2".to_vec()];
+        }
+        Ok(config)
     }
 }
 

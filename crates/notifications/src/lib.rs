@@ -3,6 +3,7 @@
 pub mod commands;
 pub mod model;
 
+mod channel;
 mod config;
 mod groups;
 mod http;
@@ -22,10 +23,11 @@ use backoffice_core::config::ConfigError;
 use backoffice_core::registry::{Registry, Startup};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
+pub use channel::{Channel, Delivered};
 pub use config::NotificationsConfig;
 pub use groups::{dismiss_groups, read_groups};
 pub use send::{MOST_IN_A_STATEMENT, New, Severity, send, send_last};
-pub use types::{Channels, NotificationType, TypeTexts};
+pub use types::{Channels, NotificationType, TypeTexts, Wording, wording};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 

@@ -3,18 +3,19 @@
 use backoffice_core::command::{EntityRef, Tx};
 use backoffice_core::db::Prepared;
 use backoffice_core::events::{Event, announce};
-use backoffice_core::jobs::{NewJob, enqueue, enqueue_with};
+use backoffice_core::jobs::{NewJob, enqueue, enqueue_with, notify_after_commit};
 use backoffice_core::{Call, Error, Result};
-use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
+use diesel::sql_query;
+use diesel::sql_types::{Array, Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use uuid::Uuid;
 
+use crate::channel::{self, Written};
 use crate::config::NotificationsConfig;
 use crate::jobs::SendMails;
-use crate::types::NotificationType;
+use crate::types::{NotificationType, Wording};
 
 /// Notifications that one statement writes at most; more are written with several.
 pub const MOST_IN_A_STATEMENT: usize = 1000;
@@ -35,7 +36,9 @@ pub enum Severity {
 }
 
 impl Severity {
-    const fn word(self) -> &'static str {
+    /// Returns the word of the severity in the database and in messages.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Info => "info",
             Self::Warning => "warning",
@@ -90,6 +93,12 @@ impl New {
         self
     }
 
+    /// Writes title and text in a language, or else in the first language of the type.
+    #[must_use]
+    pub fn wording(&self, locale: &str) -> Wording {
+        self.notification_type.wording(locale, &self.params)
+    }
+
     fn check(&self) -> Result<()> {
         let is_long = |text: &Option<String>| text.as_ref().is_some_and(|text| text.chars().count() > LONGEST);
         let is_path = |link: &String| {
@@ -106,8 +115,8 @@ impl New {
     }
 }
 
-/// Sends notifications inside of a command. Writes them with one statement for each 1000, and enqueues the mails with another one; the events are
-/// stored with those of the command. Returns how many users got one.
+/// Sends notifications inside of a command. Writes them with one statement for each 1000, and enqueues the mails with another one; the channels of
+/// other modules add their own, and the events are stored with those of the command. Returns how many users got one.
 ///
 /// # Errors
 /// If a link is not a path, or the database can't be reached.
@@ -119,6 +128,9 @@ pub async fn send(tx: &mut Tx<'_>, new: &[New]) -> Result<usize> {
         if let Some(job) = mails(&call, tenant, &written) {
             enqueue_with(tx, &job).await?;
         }
+        if channel::deliver(tx.conn(), &call, tenant, chunk, &written).await? {
+            notify_after_commit(tx);
+        }
         for event in events(&written) {
             tx.emit(event);
         }
@@ -128,7 +140,7 @@ pub async fn send(tx: &mut Tx<'_>, new: &[New]) -> Result<usize> {
 }
 
 /// Sends notifications as the last step of a transaction that sees the tenant (of a job, or of a subscriber). At most three statements for each
-/// 1000. Returns how many users got one.
+/// 1000, and those of the channels of other modules. Returns how many users got one.
 ///
 /// # Errors
 /// If a link is not a path, or the database can't be reached.
@@ -139,6 +151,7 @@ pub async fn send_last(connection: &mut AsyncPgConnection, call: &Call, tenant: 
         if let Some(job) = mails(call, tenant, &written) {
             enqueue(connection, call, &job).await?;
         }
+        channel::deliver(connection, call, tenant, chunk, &written).await?;
         all.extend(written);
     }
     if !all.is_empty() {
@@ -146,19 +159,6 @@ pub async fn send_last(connection: &mut AsyncPgConnection, call: &Call, tenant: 
         announce(connection, call, tenant, None, &events).await?;
     }
     Ok(all.len())
-}
-
-/// A written notification.
-#[derive(Debug, Clone, QueryableByName)]
-struct Written {
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-    #[diesel(sql_type = SqlUuid)]
-    recipient: Uuid,
-    #[diesel(sql_type = Text)]
-    type_id: String,
-    #[diesel(sql_type = Bool)]
-    by_mail: bool,
 }
 
 fn events(written: &[Written]) -> impl Iterator<Item = Event> {
@@ -194,6 +194,9 @@ struct Rows {
     groups: Vec<Option<String>>,
     in_app: Vec<bool>,
     by_mail: Vec<bool>,
+    by_push: Vec<bool>,
+    /// The index of each in the given notifications.
+    indexes: Vec<i32>,
 }
 
 impl Rows {
@@ -230,6 +233,8 @@ impl Rows {
             rows.groups.push(one.group_key.clone());
             rows.in_app.push(one.notification_type.channels.in_app);
             rows.by_mail.push(one.notification_type.channels.email);
+            rows.by_push.push(one.notification_type.channels.push);
+            rows.indexes.push(i32::try_from(index).unwrap_or(i32::MAX));
         }
         Ok(rows)
     }
@@ -238,11 +243,11 @@ impl Rows {
 /// Rows are locked in the order of their recipients, so that two transactions do not wait for each other.
 const WRITE: &str = "\
 with wanted as (
-    select * from unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    select * from unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
         as w (id, recipient, organization_id, type, params, title, body, severity, source_module, source_kind, source_id, link, group_key,
-            in_app, by_mail)
+            in_app, by_mail, by_push, index)
 ), eligible as (
-    select w.*, coalesce(p.email, w.by_mail) as mailed
+    select w.*, coalesce(p.email, w.by_mail) as mailed, coalesce(p.push, w.by_push) as pushed
     from wanted w
     join auth_users u on u.tenant_id = $1 and u.id = w.recipient and u.is_active and u.deleted_at is null
     left join notifications_preferences p on p.tenant_id = $1 and p.user_id = w.recipient and p.type = w.type
@@ -260,7 +265,7 @@ with wanted as (
         created_at = excluded.created_at, updated_at = excluded.updated_at
     returning n.id, n.recipient_user_id, n.type, n.group_key
 )
-select n.id, n.recipient_user_id as recipient, n.type as type_id, e.mailed as by_mail
+select n.id, n.recipient_user_id as recipient, n.type as type_id, e.mailed as by_mail, e.pushed as by_push, e.index
 from written n join eligible e
     on e.recipient = n.recipient_user_id and e.type = n.type and (e.id = n.id or e.group_key = n.group_key)";
 
@@ -289,7 +294,9 @@ async fn write(connection: &mut AsyncPgConnection, call: &Call, tenant: Uuid, ne
         .bind::<Array<Nullable<Text>>, _>(rows.links)
         .bind::<Array<Nullable<Text>>, _>(rows.groups)
         .bind::<Array<Bool>, _>(rows.in_app)
-        .bind::<Array<Bool>, _>(rows.by_mail);
+        .bind::<Array<Bool>, _>(rows.by_mail)
+        .bind::<Array<Bool>, _>(rows.by_push)
+        .bind::<Array<Integer>, _>(rows.indexes);
     let written: Vec<Written> = Prepared(statement).get_results(connection).await?;
     metrics::counter!("notifications_created_total").increment(u64::try_from(written.len()).unwrap_or(u64::MAX));
     Ok(written)

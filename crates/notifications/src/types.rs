@@ -49,9 +49,18 @@ pub struct NotificationType {
 
 /// Title and text of a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wording {
-    pub(crate) title: String,
-    pub(crate) body: String,
+pub struct Wording {
+    /// The title, at most 200 characters.
+    pub title: String,
+    /// The text, at most 2000 characters.
+    pub body: String,
+}
+
+/// Writes a notification in a language, with the texts of its type; in the first language of the type if it has no texts in that one. `None` if no
+/// enabled module offers the type.
+#[must_use]
+pub fn wording(platform: &Platform, id: &str, locale: &str, params: &Map<String, Value>) -> Option<Wording> {
+    find(platform, id).map(|found| found.wording(locale, params))
 }
 
 /// Longest title, in characters.

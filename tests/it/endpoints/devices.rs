@@ -53,6 +53,12 @@ pub(crate) fn table() -> Vec<Entry> {
         entry(Method::DELETE, "/devices/{id}", [ONE], |tenant_fixture, _| {
             Call::new(Method::DELETE, &format!("{DEVICES}/{}", tenant_fixture.parent))
         }),
+        entry(Method::GET, "/devices/push-options", [], |_, _| {
+            Call::get("/devices/push-options")
+        }),
+        entry(Method::POST, "/devices/{id}/test-push", [ONE], |tenant_fixture, _| {
+            Call::new(Method::POST, &format!("{DEVICES}/{}/test-push", tenant_fixture.parent))
+        }),
         entry(
             Method::GET,
             OF_USERS,

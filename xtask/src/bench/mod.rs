@@ -10,6 +10,7 @@ pub(crate) mod http;
 mod load;
 mod login;
 mod pgbench;
+mod push;
 mod report;
 mod script;
 mod server;
@@ -41,6 +42,8 @@ enum Other {
     Devices,
     /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
     Files,
+    /// 10,000 push messages to a gateway that responds after nine seconds, and the wait of another tenant's small jobs
+    Push,
     /// The time from the link of a sign-up to its tenant, and what the duration of a submission reveals
     SignUps,
     /// 1,000 open streams of events: statements, memory, and their cost for other requests
@@ -178,6 +181,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Files) => files::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Devices) => devices::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Push) => push::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::SignUps) => sign_ups::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Streams) => streams::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Waiting) => waiting::measure(&postgres, program, &work, options).map(|report| report.to_string()),

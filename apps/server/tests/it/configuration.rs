@@ -136,12 +136,16 @@ fn migrate_names_the_key_that_it_needs() {
 fn keys_are_rotated_one_pair_at_a_time() {
     let folder = Folder::new();
 
-    for secret in ["jwt", "consent", "consent", "consent", "vault", "vault", "vault"] {
+    for secret in [
+        "jwt", "consent", "consent", "consent", "vault", "vault", "vault", "webpush", "webpush",
+    ] {
         text(&folder.run(&["secrets", "rotate", secret]));
     }
 
     let written = std::fs::read_to_string(folder.path("var/secrets.toml")).expect("the file");
-    let (signing, vault) = written.split_once("[vault]").expect("the keys of the vault");
+    let (others, webpush) = written.split_once("[push.webpush]").expect("the key of web push");
+    assert_eq!(webpush.matches("kid =").count(), 1, "browsers subscribe with one key");
+    let (signing, vault) = others.split_once("[vault]").expect("the keys of the vault");
     assert_eq!(
         vault.matches("kid =").count(),
         3,

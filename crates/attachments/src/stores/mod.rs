@@ -158,6 +158,7 @@ impl Stores {
             }
         };
         let options = ClientOptions {
+            http2: false,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(30),
             timeout: None,

@@ -5,7 +5,8 @@ use tokio_postgres::Client;
 use crate::error::Result;
 
 /// Functions that run with the owner's rights and that the application calls. It may call no others of this kind.
-const CALLED: &str = "'app_find_texts', 'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', 'audit_forget_counts', 'audit_count_entries'";
+const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', \
+    'audit_forget_counts', 'audit_count_entries'";
 
 /// Two hundred years.
 const FOR_EVER_MONTHS: u32 = 2400;

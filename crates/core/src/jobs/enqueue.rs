@@ -115,6 +115,12 @@ pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &NewJob<J>) -> Result<
     Ok(id)
 }
 
+/// Notifies the workers once a command's transaction is committed, for jobs that [`enqueue`] enqueued on its connection.
+pub fn notify_after_commit(tx: &mut Tx<'_>) {
+    let notifier = tx.context().platform().notifier().clone();
+    tx.after_commit(move || notifier.notify());
+}
+
 /// Cancels the waiting job of a progress job. `untouched` means that no part of it is done, so that it may also be taken from a worker that has
 /// not begun. Returns false when another transaction holds its row. Never waits: a worker locks the job before the progress job.
 ///

@@ -38,7 +38,7 @@ use schedule::Schedule;
 
 pub use crate::shutdown::{Stop, stop_signal};
 pub use config::JobsConfig;
-pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with};
+pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with, notify_after_commit};
 pub use named::Queue;
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
 pub use schedule::enqueue_due;

@@ -7,6 +7,7 @@ use backoffice_core::{Patch, Result, Timestamp};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, PgExpressionMethods, QueryDsl, select, update};
 use diesel_async::RunQueryDsl;
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,6 +17,7 @@ use crate::documented::{
     LONGEST_LOCALE, LONGEST_PROVIDER, LONGEST_TOKEN, LONGEST_VERSION,
 };
 use crate::model::{Device, PLATFORMS, PUSH_TOKEN};
+use crate::push::{Providers, Subscription, WEBPUSH, own};
 use crate::schema::devices_devices as devices;
 
 /// The changes of a device: absent fields keep their values, null clears.
@@ -110,9 +112,25 @@ impl DeviceFields {
         );
         let mut token = String::new();
         if !self.push_token.is_clear() {
-            validator.text("pushToken", &self.push_token, &mut token, rules::line(LONGEST_TOKEN));
+            validator.text("pushToken", &self.push_token, &mut token, |text| self.token(text));
         }
         validator.optional("lastSeenAt", &self.last_seen_at, &mut row.last_seen_at, rules::any);
+    }
+}
+
+impl DeviceFields {
+    /// Accepts a token. A token for browsers is a subscription; further rules of the providers are checked by the commands.
+    fn token(&self, text: &str) -> Result<String, Violation> {
+        let token = rules::line(LONGEST_TOKEN)(text)?;
+        if matches!(&self.push_provider, Patch::Set(name) if name.trim() == WEBPUSH) {
+            Subscription::parse(&token).map_err(Violation::invalid)?;
+        }
+        Ok(token)
+    }
+
+    /// Returns whether the fields contain a token.
+    pub(super) const fn has_token(&self) -> bool {
+        matches!(self.push_token, Patch::Set(_))
     }
 }
 
@@ -220,12 +238,39 @@ pub(super) async fn take_stored_token(tx: &mut Tx<'_>, row: &Device) -> Result<(
     let own = devices::table
         .filter(devices::tenant_id.eq(tx.tenant()))
         .filter(devices::id.eq(row.id))
-        .select(devices::push_token_hash);
-    let hash: Option<Vec<u8>> = own.first(tx.conn()).await?;
-    match hash {
-        Some(hash) => take_token(tx, row, &hash).await,
-        None => Ok(()),
+        .select((devices::push_token_hash, devices::push_token));
+    let stored: (Option<Vec<u8>>, Option<Vec<u8>>) = own.first(tx.conn()).await?;
+    let (Some(hash), Some(sealed)) = stored else {
+        return Ok(());
+    };
+    take_token(tx, row, &hash).await?;
+    let vault = tx.context().platform().vault();
+    let opened = vault.open(tx.tenant(), PUSH_TOKEN.of(row.id), &sealed)?;
+    let token = String::from_utf8_lossy(opened.expose_secret()).into_owned();
+    let providers = tx.context().call().provided::<Providers>()?;
+    own_token(tx, row, &providers, &token).await
+}
+
+/// Notes that the device registered the token last, among the devices of all tenants.
+async fn own_token(tx: &mut Tx<'_>, row: &Device, providers: &Providers, token: &str) -> Result<()> {
+    let provider = provider_of(providers, row).to_owned();
+    own(tx, row.id, &provider, token).await
+}
+
+/// Returns the provider of a device.
+fn provider_of<'a>(providers: &'a Providers, row: &'a Device) -> &'a str {
+    row.push_provider
+        .as_deref()
+        .unwrap_or_else(|| providers.default_of(&row.platform))
+}
+
+/// Sets the provider of a registration with a token that names none, for a device that has none: the default of the platform.
+pub(super) fn choose_provider(tx: &Tx<'_>, row: &mut Device) -> Result<()> {
+    if row.push_provider.is_none() {
+        let providers = tx.context().call().provided::<Providers>()?;
+        row.push_provider = Some(providers.default_of(&row.platform).to_owned());
     }
+    Ok(())
 }
 
 /// Removes a token of the row's provider from all other live devices of the tenant.
@@ -250,25 +295,32 @@ async fn take_token(tx: &mut Tx<'_>, row: &Device, hash: &[u8]) -> Result<()> {
 
 /// Writes the token of a device, or removes it. A token belongs to one device: another live device of the tenant loses it.
 pub(super) async fn write_token(tx: &mut Tx<'_>, row: &Device, token: Option<&str>) -> Result<()> {
-    let (tenant, now) = (tx.tenant(), tx.now());
-    let (sealed, hash) = match token {
-        None => (None, None),
-        Some(token) => {
-            let vault = tx.context().platform().vault();
-            let sealed = vault.seal(tenant, PUSH_TOKEN.of(row.id), token.as_bytes())?;
-            let hash = vault.fingerprint(tenant, PUSH_TOKEN, token.as_bytes())?;
-            (Some(sealed), Some(hash.to_vec()))
-        }
+    let Some(token) = token else {
+        return store_token(tx, row.id, None, None).await;
     };
-    if let Some(hash) = &hash {
-        take_token(tx, row, hash).await?;
-    }
-    let own = devices::table.filter(devices::tenant_id.eq(tenant));
-    update(own.filter(devices::id.eq(row.id)))
+    let (tenant, providers) = (tx.tenant(), tx.context().call().provided::<Providers>()?);
+    let provider = provider_of(&providers, row);
+    providers.check(provider, token)?;
+    let vault = tx.context().platform().vault();
+    let sealed = vault.seal(tenant, PUSH_TOKEN.of(row.id), token.as_bytes())?;
+    let hash = vault.fingerprint(tenant, PUSH_TOKEN, token.as_bytes())?.to_vec();
+    let key = providers.webpush_key().filter(|_| provider == WEBPUSH);
+    take_token(tx, row, &hash).await?;
+    store_token(tx, row.id, Some((sealed, hash)), key).await?;
+    own_token(tx, row, &providers, token).await
+}
+
+/// Stores a sealed token and its fingerprint, and the name of the key with which a browser subscribed.
+async fn store_token(tx: &mut Tx<'_>, id: Uuid, token: Option<(Vec<u8>, Vec<u8>)>, key: Option<&str>) -> Result<()> {
+    let (sealed, hash) = token.unzip();
+    let now = tx.now();
+    let own = devices::table.filter(devices::tenant_id.eq(tx.tenant()));
+    update(own.filter(devices::id.eq(id)))
         .set((
             devices::push_token.eq(sealed),
             devices::push_token_hash.eq(hash),
             devices::push_token_updated_at.eq(now),
+            devices::push_key.eq(key),
         ))
         .execute(tx.conn())
         .await?;

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::NewDevice;
-use super::fields::write_token;
+use super::fields::{choose_provider, write_token};
 use crate::model::Device;
 use crate::query::{self, Registered};
 use crate::schema::devices_devices as devices;
@@ -146,6 +146,9 @@ impl Command for RegisterDevice {
         self.input.fill(&mut row, &mut Validator::default());
         row.last_seen_at = Some(tx.context().now());
         row.updated_at = tx.now();
+        if self.input.fields().has_token() {
+            choose_provider(tx, &mut row)?;
+        }
         row.write(tx).await?;
         if let Patch::Set(token) = &self.input.push_token {
             write_token(tx, &row, Some(token.trim())).await?;

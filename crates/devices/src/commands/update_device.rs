@@ -5,7 +5,7 @@ use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use super::fields::{has_token, note_seen, take_stored_token, write_token};
+use super::fields::{choose_provider, has_token, note_seen, take_stored_token, write_token};
 use super::{DeviceFields, NewDevice};
 use crate::acl;
 use crate::model::{Device, PLATFORMS};
@@ -74,6 +74,9 @@ impl Command for UpdateDevice {
         let (mut row, mut validator) = (stored.clone(), Validator::default());
         self.fields.fill(&mut row, &mut validator);
         validator.text("platform", &self.platform, &mut row.platform, rules::one_of(PLATFORMS));
+        if self.is_registration && self.fields.has_token() {
+            choose_provider(tx, &mut row)?;
+        }
         let seen = row.last_seen_at;
         row.last_seen_at = stored.last_seen_at;
         let differs = row != stored;

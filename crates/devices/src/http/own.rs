@@ -231,7 +231,7 @@ async fn deactivate_device(ctx: RequestContext, path: Path<Id>) -> Result<Json<D
 }
 
 /// Rejects a device that the caller does not see (404) or does not own (403).
-async fn check_owner(ctx: &RequestContext, id: Uuid) -> Result<()> {
+pub(super) async fn check_owner(ctx: &RequestContext, id: Uuid) -> Result<()> {
     let user = ctx.user_id()?;
     let connection = ctx.read().await?;
     match query::owner(&connection, ctx, id).await? {

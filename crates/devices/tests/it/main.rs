@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
 mod fixture;
+mod push;
 mod registration;
 mod rights;
 mod tokens;

@@ -85,6 +85,7 @@ fn client_for(server: &Server, resolver: Arc<Lookups>, allowed: &[&str]) -> Clie
     };
     let egress = Egress::new(config).expect("created").with_resolver(resolver);
     let options = ClientOptions {
+        http2: false,
         connect_timeout: Duration::from_secs(2),
         read_timeout: Duration::from_millis(500),
         timeout: Some(Duration::from_secs(5)),

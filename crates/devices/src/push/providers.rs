@@ -1,0 +1,233 @@
+//! The configured providers, and those that are stopped because their keys are wrong.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use backoffice_core::config::ConfigError;
+use backoffice_core::{Rejection, Result, Timestamp};
+use backoffice_egress::Egress;
+
+use super::apns::{self, Apns};
+use super::config::{PushConfig, PushDefaults};
+use super::fcm::{self, Fcm};
+use super::local::{self, Log};
+use super::provider::PushProvider;
+use super::remote::Remote;
+use super::webhook::{self, Webhook};
+use super::webpush::{self, Vapid, WebPush};
+
+/// Time for which a provider with wrong keys gets no message.
+const STOPPED: time::Duration = time::Duration::minutes(5);
+/// Services that are remembered as stopped; messages to further ones are tried.
+const MOST_STOPPED: usize = 1000;
+
+/// The configured providers.
+pub(crate) struct Providers {
+    all: Vec<Box<dyn PushProvider>>,
+    defaults: [(&'static str, String); 3],
+    vapid: Option<Arc<Vapid>>,
+    stopped: Mutex<Stopped>,
+}
+
+/// Until when services get no message, by provider and service.
+type Stopped = BTreeMap<(&'static str, Option<String>), Timestamp>;
+
+impl Providers {
+    /// Creates the configured providers; `log` is always one of them.
+    ///
+    /// # Errors
+    /// Names the invalid setting.
+    pub(crate) fn new(config: &PushConfig, egress: Egress, public_url: Option<&str>) -> Result<Self, ConfigError> {
+        let remote = Arc::new(Remote::new(egress));
+        let subject = config.webpush.subject.as_deref();
+        let vapid = Vapid::new(&config.webpush.keys, subject, public_url)?.map(Arc::new);
+        let mut all: Vec<Box<dyn PushProvider>> = vec![Box::new(Log)];
+        if let Some(vapid) = &vapid {
+            all.push(Box::new(WebPush::new(Arc::clone(vapid), Arc::clone(&remote))));
+        }
+        if let Some(fcm) = Fcm::new(&config.fcm, Arc::clone(&remote))? {
+            all.push(Box::new(fcm));
+        }
+        if let Some(apns) = Apns::new(&config.apns, Arc::clone(&remote))? {
+            all.push(Box::new(apns));
+        }
+        if let Some(webhook) = Webhook::new(config, remote)? {
+            all.push(Box::new(webhook));
+        }
+        Ok(Self {
+            defaults: defaults(&config.default, &all)?,
+            all,
+            vapid,
+            stopped: Mutex::default(),
+        })
+    }
+
+    /// Returns the names of the configured providers, in alphabetical order.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = self.all.iter().map(|one| one.id()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Returns a provider, if it is configured.
+    pub(crate) fn find(&self, name: &str) -> Option<&dyn PushProvider> {
+        self.all.iter().find(|one| one.id() == name).map(AsRef::as_ref)
+    }
+
+    /// Returns the provider of devices of a platform that are registered without one.
+    pub(crate) fn default_of(&self, platform: &str) -> &str {
+        let found = self.defaults.iter().find(|(name, _)| *name == platform);
+        found.map_or(local::ID, |(_, provider)| provider)
+    }
+
+    /// Returns the name of the key with which browsers subscribe.
+    pub(crate) fn webpush_key(&self) -> Option<&str> {
+        self.vapid.as_ref().map(|vapid| vapid.kid())
+    }
+
+    /// Returns the public key with which browsers subscribe.
+    pub(crate) fn vapid_public_key(&self) -> Option<&str> {
+        self.vapid.as_ref().map(|vapid| vapid.public_key())
+    }
+
+    /// Rejects a text that can't be a token of a provider. Nothing is known about the tokens of providers that are not configured.
+    ///
+    /// # Errors
+    /// 400.
+    pub(crate) fn check(&self, name: &str, token: &str) -> Result<()> {
+        match self.find(name).map(|provider| provider.check(token)) {
+            Some(Err(rule)) => Err(Rejection::invalid_field("pushToken", rule, "invalid_value").into()),
+            Some(Ok(())) | None => Ok(()),
+        }
+    }
+
+    /// Returns the end of the time for which the service of a token gets no message.
+    pub(crate) fn stopped_until(&self, provider: &dyn PushProvider, token: &str, now: Timestamp) -> Option<Timestamp> {
+        let stopped = self.stopped();
+        if stopped.is_empty() {
+            return None;
+        }
+        let until = stopped.get(&(provider.id(), provider.service(token)))?;
+        Some(*until).filter(|until| now < *until)
+    }
+
+    /// Stops the messages to the service of a token, which rejects the keys of this process, and returns until when.
+    pub(crate) fn stop(
+        &self,
+        provider: &dyn PushProvider,
+        token: &str,
+        reason: &'static str,
+        now: Timestamp,
+    ) -> Timestamp {
+        let (provider, service, until) = (provider.id(), provider.service(token), now.after(STOPPED));
+        let mut stopped = self.stopped();
+        stopped.retain(|_, until| now < *until);
+        let key = (provider, service);
+        if let Some(until) = stopped.get(&key) {
+            return *until;
+        }
+        metrics::counter!("push_config_errors", "provider" => provider).increment(1);
+        tracing::error!(
+            provider,
+            reason,
+            "a provider of push messages rejects the configured keys; stopped for 5 minutes"
+        );
+        if stopped.len() < MOST_STOPPED {
+            stopped.insert(key, until);
+        }
+        until
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, Stopped> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the provider of each platform: the chosen one, or else the platform's own, a gateway, or `log`.
+fn defaults(chosen: &PushDefaults, all: &[Box<dyn PushProvider>]) -> Result<[(&'static str, String); 3], ConfigError> {
+    let is_configured = |name: &str| all.iter().any(|one| one.id() == name);
+    let default = |platform: &'static str, chosen: &Option<String>, own: &[&str]| {
+        if let Some(name) = chosen {
+            if !is_configured(name) {
+                let message = format!("the provider `{name}` is unknown or not configured");
+                return Err(ConfigError::new(format!("push.default.{platform}"), message));
+            }
+            return Ok((platform, name.clone()));
+        }
+        let found = own
+            .iter()
+            .chain(&[webhook::ID, local::ID])
+            .find(|name| is_configured(name));
+        Ok((platform, found.copied().unwrap_or(local::ID).to_owned()))
+    };
+    Ok([
+        default("ios", &chosen.ios, &[apns::ID, fcm::ID])?,
+        default("android", &chosen.android, &[fcm::ID])?,
+        default("web", &chosen.web, &[webpush::ID])?,
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use backoffice_egress::EgressConfig;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn providers(section: Value) -> std::result::Result<Providers, ConfigError> {
+        let config: PushConfig = serde_json::from_value(section).expect("the form of the section");
+        Providers::new(&config, Egress::new(EgressConfig::default()).expect("valid"), None)
+    }
+
+    #[test]
+    fn wrong_settings_are_named() {
+        let hook = "https://hook.example/";
+        for (section, key) in [
+            (json!({"default": {"web": "fcm"}}), "push.default.web"),
+            (json!({"default": {"ios": "unknown"}}), "push.default.ios"),
+            (json!({"webhook_url": "https://10.0.0.1/"}), "push.webhook_url"),
+            (json!({"webhook_url": "hook"}), "push.webhook_url"),
+            (json!({"webhook_url": hook}), "push"),
+            (
+                json!({"webhook_url": hook, "webhook_secret": "short"}),
+                "push.webhook_secret",
+            ),
+            (json!({"apns": {"key_id": "A"}}), "push.apns"),
+            (
+                json!({"fcm": {"credentials_file": "/missing.json"}}),
+                "push.fcm.credentials_file",
+            ),
+            (
+                json!({"webpush": {"keys": [{"kid": "a", "secret": "short"}]}}),
+                "push.webpush.keys (a)",
+            ),
+        ] {
+            let rejected = providers(section.clone()).err().map(|error| error.key);
+            assert_eq!(rejected.as_deref(), Some(key), "{section}");
+        }
+    }
+
+    #[test]
+    fn a_stopped_service_does_not_stop_others_and_the_memory_of_them_is_bounded() {
+        let secret = "0123456789012345678901234567890123456789";
+        let all = providers(json!({"webpush": {"keys": [{"kid": "a", "secret": secret}]}})).expect("valid");
+        let (provider, now) = (all.find(webpush::ID).expect("configured"), Timestamp::UNIX_EPOCH);
+        let token = |host: usize| {
+            let point = format!("B{}", "A".repeat(86));
+            let keys = json!({"p256dh": point, "auth": "AAAAAAAAAAAAAAAAAAAAAA"});
+            json!({"endpoint": format!("https://{host}.example/a"), "keys": keys}).to_string()
+        };
+
+        for host in 0..=MOST_STOPPED {
+            assert_eq!(
+                all.stop(provider, &token(host), "rejected_key", now),
+                now.after(STOPPED)
+            );
+        }
+
+        assert_eq!(all.stopped().len(), MOST_STOPPED);
+        assert_eq!(all.stopped_until(provider, &token(0), now), Some(now.after(STOPPED)));
+        assert_eq!(all.stopped_until(provider, &token(MOST_STOPPED + 1), now), None);
+        assert_eq!(all.stopped_until(provider, &token(0), now.after(STOPPED)), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! Requests to providers.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use backoffice_core::Timestamp;
+use backoffice_egress::{Body, Client, ClientOptions, Egress, Error, read_limited};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Request, StatusCode};
+use time::PrimitiveDateTime;
+use time::format_description::StaticFormatDescription;
+use time::macros::format_description;
+
+use super::provider::PushError;
+
+/// Longest response that is read, in bytes.
+const MOST_READ: usize = 64 * 1024;
+/// The date of HTTP (RFC 9110, section 5.6.7).
+const HTTP_DATE: StaticFormatDescription =
+    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
+
+/// Sends requests to public addresses only, over connections that are kept.
+pub(crate) struct Remote {
+    egress: Egress,
+    http1: OnceLock<Client>,
+    http2: OnceLock<Client>,
+}
+
+/// A response of a provider.
+pub(crate) struct Response {
+    /// The status.
+    pub(crate) status: StatusCode,
+    /// The wait that the provider asks for.
+    pub(crate) retry_after: Option<Duration>,
+    /// The body; empty if it could not be read.
+    pub(crate) body: Vec<u8>,
+}
+
+impl Remote {
+    pub(crate) fn new(egress: Egress) -> Self {
+        Self {
+            egress,
+            http1: OnceLock::new(),
+            http2: OnceLock::new(),
+        }
+    }
+
+    /// Returns what decides about addresses.
+    pub(crate) const fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
+    /// Sends a request over HTTP/1.1 and reads the response, in at most ten seconds.
+    pub(crate) async fn send(&self, request: Request<Vec<u8>>, now: Timestamp) -> Result<Response, PushError> {
+        self.send_over(&self.http1, false, request, now).await
+    }
+
+    /// Sends a request over HTTP/2 and reads the response, in at most ten seconds.
+    pub(crate) async fn send_http2(&self, request: Request<Vec<u8>>, now: Timestamp) -> Result<Response, PushError> {
+        self.send_over(&self.http2, true, request, now).await
+    }
+
+    async fn send_over(
+        &self,
+        kept: &OnceLock<Client>,
+        http2: bool,
+        request: Request<Vec<u8>>,
+        now: Timestamp,
+    ) -> Result<Response, PushError> {
+        let client = match kept.get() {
+            Some(client) => client,
+            None => {
+                let options = ClientOptions {
+                    http2,
+                    ..ClientOptions::default()
+                };
+                let client = self.egress.client(options).map_err(|error| {
+                    tracing::error!(%error, "could not create a client for push messages");
+                    PushError::Config("no_client")
+                })?;
+                kept.get_or_init(|| client)
+            }
+        };
+        let response = client.send(request.map(Body::from)).await.map_err(failed)?;
+        let (head, body) = response.into_parts();
+        // The status says enough when the rest of a response is missing.
+        let body = read_limited(body, MOST_READ).await.unwrap_or_default();
+        Ok(Response {
+            status: head.status,
+            retry_after: retry_after(&head.headers, now),
+            body: body.to_vec(),
+        })
+    }
+}
+
+impl Response {
+    /// Returns what a status means for every provider.
+    pub(crate) fn outcome(&self) -> Result<(), PushError> {
+        match self.status.as_u16() {
+            200..=299 => Ok(()),
+            408 | 429 | 500..=599 => Err(PushError::Retry(self.retry_after)),
+            _ => Err(PushError::Fatal("rejected_by_provider")),
+        }
+    }
+}
+
+fn failed(error: Error) -> PushError {
+    match error {
+        Error::Rejected(_) => PushError::Fatal("egress_refused"),
+        Error::Invalid => PushError::Fatal("invalid_address"),
+        Error::Unknown | Error::Connect(_) | Error::Timeout(_) | Error::Exchange(_) | Error::TooLong => {
+            PushError::Retry(None)
+        }
+    }
+}
+
+/// Reads `Retry-After`: seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc();
+    Some(Duration::try_from(date - now.get()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn retry_after_has_seconds_or_a_date() {
+        let now = Timestamp::parse("2026-11-20T08:15:30Z").expect("an instant");
+        for (text, seconds) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("Fri, 20 Nov 2026 08:16:30 GMT", Some(60)),
+            ("Fri, 20 Nov 2026 08:00:00 GMT", Some(0)),
+            ("-1", None),
+            ("soon", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, HeaderValue::from_str(text).expect("a header"));
+            assert_eq!(retry_after(&headers, now), seconds.map(Duration::from_secs), "{text}");
+        }
+    }
+}

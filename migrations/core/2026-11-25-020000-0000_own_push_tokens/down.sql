@@ -1,0 +1,1 @@
+drop function app_own_push_token;
