@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 pub(crate) const MODULES: &[&Module] = &[
     &backoffice_attachments::MODULE,
+    &backoffice_business_rules::MODULE,
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,

@@ -8,6 +8,7 @@ mod bad_input;
 mod bounds;
 mod browser;
 mod bulk;
+mod business_rules;
 mod call;
 mod catalog;
 mod collections;

@@ -1,6 +1,7 @@
 //! Every undoable command, as requests on a fixture with rich state. A command without a scenario fails the tests.
 
 pub(crate) mod attachments;
+pub(crate) mod business_rules;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;

@@ -16,6 +16,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]
         &backoffice_auth::MODULE,
+        #[cfg(feature = "business-rules")]
+        &backoffice_business_rules::MODULE,
         #[cfg(feature = "customers")]
         &backoffice_customers::MODULE,
         #[cfg(feature = "catalog")]

@@ -2,6 +2,7 @@
 
 mod accounts;
 pub(crate) mod attachments;
+pub(crate) mod business_rules;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;
