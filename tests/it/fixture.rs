@@ -49,10 +49,11 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// The features of a user limited to one organization: all that such a user can have.
-const EVERYTHING: [&str; 7] = [
+const EVERYTHING: [&str; 8] = [
     "api_keys.*",
     "audit_logs.*",
     "auth.*",
+    "business_rules.*",
     "customers.*",
     "catalog.*",
     "devices.*",
