@@ -74,6 +74,11 @@ pub(crate) const COMPOSED: &[Composed] = &[
         endpoints: endpoints::alerts::table,
         scenarios: scenarios::alerts::scenarios,
     },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::business_rules::seed(fixture, tenant)),
+        endpoints: endpoints::business_rules::table,
+        scenarios: scenarios::business_rules::scenarios,
+    },
     // Modules of `xtask module new`.
 ];
 

@@ -10,6 +10,7 @@ mod bad_input;
 mod bounds;
 mod browser;
 mod bulk;
+mod business_rules;
 mod calendar;
 mod call;
 mod catalog;

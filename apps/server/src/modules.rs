@@ -20,6 +20,8 @@ pub fn compiled() -> Vec<&'static Module> {
         &backoffice_audit_logs::MODULE,
         #[cfg(feature = "auth")]
         &backoffice_auth::MODULE,
+        #[cfg(feature = "business-rules")]
+        &backoffice_business_rules::MODULE,
         #[cfg(feature = "calendar")]
         &backoffice_calendar::MODULE,
         #[cfg(feature = "customers")]

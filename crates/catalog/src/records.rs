@@ -1,7 +1,9 @@
-//! The records that this module offers to others: files may be attached to them.
+//! The records that this module offers to others: files may be attached to them, and business rules guard and change them.
 
 use backoffice_core::command::Entity;
-use backoffice_core::records::{FoundRecord, RecordKind};
+use backoffice_core::crud;
+use backoffice_core::records::FieldType::{Boolean, Id, List, Object, Text, Time};
+use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
 use backoffice_core::{Result, Scope};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -19,7 +21,29 @@ pub(crate) const PRODUCTS: RecordKind = RecordKind {
     view: &[acl::PRODUCTS_VIEW],
     manage: &[acl::PRODUCTS_MANAGE],
     find: find_products,
+    guardable: true,
+    fields: FIELDS,
+    write: Some(crud::write::<Product>),
 };
+
+const FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::writable("title", Text),
+    RecordField::writable("subtitle", Text),
+    RecordField::writable("description", Text),
+    RecordField::writable("sku", Text),
+    RecordField::writable("handle", Text),
+    RecordField::writable("productType", Text),
+    RecordField::writable("isActive", Boolean),
+    RecordField::writable("primaryCurrencyCode", Text),
+    RecordField::writable("tags", List),
+    RecordField::writable("metadata", Object),
+    RecordField::writable("categoryIds", List),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
 
 fn find_products<'a>(
     connection: &'a AsyncPgConnection,

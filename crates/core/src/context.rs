@@ -1,6 +1,7 @@
 //! The context of a request: caller, scope and instant. The first argument of handlers, queries and commands.
 
 mod call;
+mod cause;
 mod operation;
 mod sender;
 
@@ -21,6 +22,7 @@ use crate::time::Timestamp;
 
 pub(crate) use call::Admitted;
 pub use call::{Call, Visitor};
+pub use cause::Cause;
 pub use operation::Operation;
 pub(crate) use sender::Sender;
 pub use sender::{RequestOrigin, SignInAttempt};
@@ -101,7 +103,10 @@ struct Inner {
     read_policy: Option<Arc<ReadPolicy>>,
     read_collections: Option<Arc<ReadCollections>>,
     operation: Arc<Mutex<Option<Operation>>>,
+    /// Headers of the response that interceptors of committed commands have set.
+    headers: Arc<Mutex<Vec<(&'static str, String)>>>,
     job: Option<JobOrigin>,
+    cause: Option<Cause>,
 }
 
 /// Returns the pairs placed with the scope; a principal that acts in another scope holds only pairs that need no tree.
@@ -148,7 +153,9 @@ impl RequestContext {
             read_policy: read_policy.map(Arc::new),
             read_collections,
             operation: Arc::default(),
+            headers: Arc::default(),
             job: None,
+            cause: None,
         }))
     }
 
@@ -169,7 +176,9 @@ impl RequestContext {
             read_policy: None,
             read_collections: None,
             operation: Arc::default(),
+            headers: Arc::default(),
             job: Some(origin),
+            cause: None,
         }))
     }
 
@@ -199,7 +208,9 @@ impl RequestContext {
             read_policy: inner.read_policy.clone(),
             read_collections: inner.read_collections.clone(),
             operation: Arc::clone(&inner.operation),
+            headers: Arc::clone(&inner.headers),
             job: inner.job,
+            cause: inner.cause,
         }))
     }
 
@@ -342,6 +353,33 @@ impl RequestContext {
         self.0.job
     }
 
+    /// Returns the rule that causes the commands of this context; `None` for what a principal does by themselves.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        self.0.cause
+    }
+
+    /// Returns the same principal and scope for an effect of a rule: its commands are logged with the rule. The conditions of the request
+    /// (`If-Match`, `Idempotency-Key`) and the headers of its response do not concern the effect.
+    #[must_use]
+    pub fn caused_by(&self, cause: Cause) -> Self {
+        let inner = &self.0;
+        Self(Arc::new(Inner {
+            call: Arc::clone(&inner.call),
+            identity: Arc::clone(&inner.identity),
+            scope: inner.scope.clone(),
+            pairs: Arc::clone(&inner.pairs),
+            expected_updated_at: None,
+            idempotency: None,
+            read_policy: None,
+            read_collections: None,
+            operation: Arc::default(),
+            headers: Arc::default(),
+            job: inner.job,
+            cause: Some(cause),
+        }))
+    }
+
     pub(crate) fn expected_updated_at(&self) -> Option<Timestamp> {
         self.0.expected_updated_at
     }
@@ -367,6 +405,15 @@ impl RequestContext {
 
     pub(crate) fn set_operation(&self, operation: Operation) {
         *self.0.operation.lock().unwrap_or_else(PoisonError::into_inner) = Some(operation);
+    }
+
+    pub(crate) fn add_headers(&self, added: Vec<(&'static str, String)>) {
+        let mut headers = self.0.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.extend(added);
+    }
+
+    pub(crate) fn take_headers(&self) -> Vec<(&'static str, String)> {
+        std::mem::take(&mut *self.0.headers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn take_operation(&self) -> Option<Operation> {

@@ -7,11 +7,14 @@ mod record;
 pub use commands::{Create, Delete, Update};
 pub use record::{CommandName, Record, load, locked, read, store, validate};
 
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::context::RequestContext;
 use crate::error::{Rejection, Result};
 use crate::http::{Created, CreatedId, Done, Json, Updated};
+use crate::input::Input;
 
 /// Creates a record and returns its id with 201.
 ///
@@ -37,6 +40,28 @@ pub async fn update<R: Record>(ctx: &RequestContext, id: Uuid, input: R::Input) 
 /// 404 for a record that is not visible, and the rejections of the bus and of the entity.
 pub async fn delete<R: Record>(ctx: &RequestContext, id: Uuid) -> Result<Json<Done>> {
     ctx.execute(&Delete::<R>::new(id), |()| Json(Done::OK)).await
+}
+
+/// Updates a record with fields in the form of the API: the [`RecordKind::write`](crate::records::RecordKind) of a plain entity.
+///
+/// # Errors
+/// As [`update`].
+pub fn write<R: Record>(ctx: &RequestContext, id: Uuid, fields: Map<String, Value>) -> BoxFuture<'_, Result<()>> {
+    Box::pin(async move {
+        let input = input_of(fields)?;
+        ctx.execute(&Update::<R>::new(id, input)?, |_| Json(Done::OK)).await?;
+        Ok(())
+    })
+}
+
+/// Reads the input of a command from fields in the form of the API.
+///
+/// # Errors
+/// 400 if a value has the wrong type.
+pub fn input_of<I: Input>(fields: Map<String, Value>) -> Result<I> {
+    let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
+    serde_json::from_value(Value::Object(fields))
+        .map_err(|_| Rejection::invalid_field(names, "has a value of the wrong type", "invalid_type").into())
 }
 
 /// Returns the row as a response, or the entity's 404.

@@ -89,6 +89,20 @@ impl Identity {
             session: None,
         }
     }
+
+    /// Returns an identity of the platform that holds exactly these features, in an organization with its descendants (`None`: in the whole
+    /// tenant) and nowhere else. Log entries show its name.
+    #[must_use]
+    pub fn limited(name: String, tenant: Uuid, organization: Option<Uuid>, features: &[String]) -> Self {
+        let organizations = organization.map(|id| vec![id]);
+        Self {
+            name: Some(name),
+            tenant,
+            organization,
+            rights: Rights::granting(features.iter().map(String::as_str), organizations.as_deref()),
+            ..Self::system()
+        }
+    }
 }
 
 /// A reference to a principal, without a check whether the principal exists.

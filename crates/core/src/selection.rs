@@ -95,6 +95,17 @@ impl RequestContext {
     }
 }
 
+impl RequestContext {
+    /// Creates a context in which a [limited identity](Identity::limited) acts in its tenant.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn limited(call: &Call, identity: Identity) -> Result<Self> {
+        let scope = of_stored(call, &identity, identity.tenant, None).await?;
+        Ok(Self::new(call.clone(), Arc::new(identity), scope))
+    }
+}
+
 /// Returns the scope of a principal that selects this tenant and organization.
 pub(crate) async fn scope(
     call: &Call,

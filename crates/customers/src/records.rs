@@ -1,14 +1,19 @@
-//! The records that this module offers to others: files may be attached to them.
+//! The records that this module offers to others: files may be attached to them, and business rules guard and change them.
 
-use backoffice_core::records::{FoundRecord, RecordKind};
+use backoffice_core::crud;
+use backoffice_core::http::{Done, Json};
+use backoffice_core::records::FieldType::{Boolean, Date, Id, List, Number, Text, Time};
+use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
 use backoffice_core::registry::Registry;
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::model::{COMPANY, DEAL, PERSON};
+use crate::commands::deals::UpdateDeal;
+use crate::model::{COMPANY, Company, DEAL, PERSON, Person};
 use crate::schema::{customers_companies as companies, customers_deals as deals, customers_people as people};
 use crate::{acl, query};
 
@@ -22,6 +27,9 @@ const DEALS: RecordKind = RecordKind {
     view: &[acl::DEALS_VIEW],
     manage: &[acl::DEALS_MANAGE],
     find: find_deals,
+    guardable: true,
+    fields: DEAL_FIELDS,
+    write: Some(write_deal),
 };
 
 const COMPANIES: RecordKind = RecordKind {
@@ -30,6 +38,9 @@ const COMPANIES: RecordKind = RecordKind {
     view: &[acl::COMPANIES_VIEW],
     manage: &[acl::COMPANIES_MANAGE],
     find: find_companies,
+    guardable: true,
+    fields: COMPANY_FIELDS,
+    write: Some(crud::write::<Company>),
 };
 
 const PEOPLE: RecordKind = RecordKind {
@@ -38,7 +49,75 @@ const PEOPLE: RecordKind = RecordKind {
     view: &[acl::PEOPLE_VIEW],
     manage: &[acl::PEOPLE_MANAGE],
     find: find_people,
+    guardable: true,
+    fields: PERSON_FIELDS,
+    write: Some(crud::write::<Person>),
 };
+
+const DEAL_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::writable("title", Text),
+    RecordField::writable("description", Text),
+    RecordField::writable("status", Text),
+    RecordField::writable("pipelineId", Id),
+    RecordField::writable("pipelineStageId", Id),
+    RecordField::writable("valueAmount", Number),
+    RecordField::writable("valueCurrency", Text),
+    RecordField::writable("probability", Number),
+    RecordField::writable("expectedCloseOn", Date),
+    RecordField::new("closedAt", Time),
+    RecordField::writable("lostReason", Text),
+    RecordField::writable("ownerUserId", Id),
+    RecordField::writable("source", Text),
+    RecordField::writable("personIds", List),
+    RecordField::writable("companyIds", List),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+const COMPANY_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::writable("displayName", Text),
+    RecordField::writable("legalName", Text),
+    RecordField::writable("description", Text),
+    RecordField::writable("primaryEmail", Text),
+    RecordField::writable("primaryPhone", Text),
+    RecordField::writable("websiteUrl", Text),
+    RecordField::writable("industry", Text),
+    RecordField::writable("ownerUserId", Id),
+    RecordField::writable("isActive", Boolean),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+const PERSON_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::writable("firstName", Text),
+    RecordField::writable("lastName", Text),
+    RecordField::writable("displayName", Text),
+    RecordField::writable("jobTitle", Text),
+    RecordField::writable("primaryEmail", Text),
+    RecordField::writable("primaryPhone", Text),
+    RecordField::writable("companyId", Id),
+    RecordField::writable("ownerUserId", Id),
+    RecordField::writable("isActive", Boolean),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+fn write_deal(ctx: &RequestContext, id: Uuid, fields: Map<String, Value>) -> BoxFuture<'_, Result<()>> {
+    Box::pin(async move {
+        let command = UpdateDeal::new(id, crud::input_of(fields)?)?;
+        ctx.execute(&command, |_| Json(Done::OK)).await?;
+        Ok(())
+    })
+}
 
 /// Id, organization and label of a record.
 type Row = (Uuid, Uuid, String);

@@ -4,6 +4,7 @@ pub(crate) mod access;
 mod accounts;
 pub(crate) mod alerts;
 pub(crate) mod attachments;
+pub(crate) mod business_rules;
 pub(crate) mod calendar;
 pub(crate) mod catalog;
 pub(crate) mod customers;

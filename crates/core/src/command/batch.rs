@@ -398,7 +398,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 }
                 Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => return Err(error),
                 Err(error) => {
-                    tx.roll_back_to(savepoint).await?;
+                    tx.reject_to(savepoint).await?;
                     ItemOutcome::Failed(error)
                 }
             };

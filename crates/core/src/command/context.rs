@@ -4,6 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::execute::execute;
+use super::tx::Tx;
 use super::{Command, CommandResponse, HistoryOutcome, history, idempotency};
 use crate::acl::Feature;
 use crate::context::RequestContext;
@@ -20,6 +21,21 @@ impl RequestContext {
         response: impl Fn(C::Output) -> A + Send + Sync,
     ) -> Result<A> {
         execute(self, command, response).await
+    }
+
+    /// Ends a repeated request with the stored response of its `Idempotency-Key`, before steps that the transaction of the command does not contain.
+    ///
+    /// # Errors
+    /// The stored response; 409 while the first request is in progress, 422 if the key was used with another request; 503 when the database can't be
+    /// reached.
+    pub async fn reject_repeat(&self) -> Result<()> {
+        if self.idempotency().is_none() {
+            return Ok(());
+        }
+        let mut tx = Tx::begin(self, self.scope().tenant.unwrap_or(self.identity().tenant)).await?;
+        let known = idempotency::begin(&mut tx).await;
+        tx.roll_back().await;
+        known
     }
 
     /// Changes a field of the response stored for an `Idempotency-Key`, once the result of a step after the commit is known (a mail was sent).

@@ -75,7 +75,7 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
                     place,
                     error: &error,
                 };
-                tx.roll_back().await;
+                tx.reject().await;
                 record_failure(context, failure).await;
                 return Err(error);
             }

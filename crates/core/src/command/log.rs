@@ -410,6 +410,10 @@ fn origin(context: &RequestContext, command: &CommandInfo, history: History) -> 
     if let Some(progress_job) = progress_job(context) {
         members.insert("progressJobId".to_owned(), json!(progress_job));
     }
+    if let Some(cause) = context.cause() {
+        members.insert("ruleId".to_owned(), json!(cause.rule));
+        members.insert("depth".to_owned(), json!(cause.depth));
+    }
     if let (Some(word), Some(source)) = (history.word(), history.source()) {
         members.insert("historyAction".to_owned(), json!(word));
         members.insert("sourceLogId".to_owned(), json!(source));

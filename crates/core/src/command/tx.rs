@@ -19,6 +19,8 @@ use crate::scope::{Scope, VisibleTenants};
 use crate::time::Timestamp;
 
 type AfterCommit = Box<dyn FnOnce() + Send + Sync>;
+/// Work for which a transaction of its own begins when another one has ended.
+type Completion = Box<dyn for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Send + Sync>;
 
 /// The transaction in which a command, its log entry and its events are committed together.
 pub struct Tx<'a> {
@@ -28,6 +30,8 @@ pub struct Tx<'a> {
     now: Timestamp,
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
+    completions: Vec<(Uuid, Completion)>,
+    headers: Vec<(&'static str, String)>,
     deferred: DeferredItems,
     wrote_secret: Vec<&'static str>,
     changed_kinds: BTreeSet<&'static str>,
@@ -52,6 +56,8 @@ pub(crate) struct Savepoint {
     now: Timestamp,
     events: usize,
     after_commit: usize,
+    completions: usize,
+    headers: usize,
     deferred: usize,
     secrets: usize,
 }
@@ -97,6 +103,8 @@ impl<'a> Tx<'a> {
             now: context.now(),
             events: Vec::new(),
             after_commit: Vec::new(),
+            completions: Vec::new(),
+            headers: Vec::new(),
             deferred: DeferredItems::default(),
             wrote_secret: Vec::new(),
             changed_kinds: BTreeSet::new(),
@@ -267,9 +275,31 @@ impl<'a> Tx<'a> {
         self.events.push(event);
     }
 
+    /// Returns the names of the events about this resource that were emitted so far. The bus adds its own when it writes the entry.
+    pub fn emitted(&self, resource: Uuid) -> impl Iterator<Item = &str> {
+        let id = resource.to_string();
+        let about = self.events.iter().filter(move |event| event.id == id);
+        about.map(|event| event.name.as_str())
+    }
+
     /// Runs a hint (dropping a cache) once the transaction is committed. Hints are best effort.
     pub fn after_commit(&mut self, hint: impl FnOnce() + Send + Sync + 'static) {
         self.after_commit.push(Box::new(hint));
+    }
+
+    /// Runs work in a transaction of its own, in the present tenant, when this transaction has ended either way: committed, or rolled back because
+    /// the command, or the item of a bulk job, was rejected. For rows that must remain of a rejected command. Nothing runs if the transaction
+    /// is repeated, or if the process or the connection ends. The work is best effort: a failure is logged, and the response does not depend on it.
+    pub fn on_completion(
+        &mut self,
+        work: impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Send + Sync + 'static,
+    ) {
+        self.completions.push((self.tenant, Box::new(work)));
+    }
+
+    /// Sets a header of the response to the request, if the transaction is committed. Jobs have no response.
+    pub fn response_header(&mut self, name: &'static str, value: String) {
+        self.headers.push((name, value));
     }
 
     /// Leaves work for the end of the transaction: the [handler](super::DeferredWork) that was registered for this type gets all items at once
@@ -330,6 +360,8 @@ impl<'a> Tx<'a> {
             now: self.now,
             events: self.events.len(),
             after_commit: self.after_commit.len(),
+            completions: self.completions.len(),
+            headers: self.headers.len(),
             deferred: self.deferred.len(),
             secrets: self.wrote_secret.len(),
         })
@@ -344,8 +376,18 @@ impl<'a> Tx<'a> {
         self.now = savepoint.now;
         self.events.truncate(savepoint.events);
         self.after_commit.truncate(savepoint.after_commit);
+        self.completions.truncate(savepoint.completions);
+        self.headers.truncate(savepoint.headers);
         self.deferred.truncate(savepoint.deferred);
         self.wrote_secret.truncate(savepoint.secrets);
+        Ok(())
+    }
+
+    /// Rolls back a rejected part to the savepoint. Its completions remain.
+    pub(crate) async fn reject_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        let remaining = self.completions.split_off(savepoint.completions);
+        self.roll_back_to(savepoint).await?;
+        self.completions.extend(remaining);
         Ok(())
     }
 
@@ -365,11 +407,37 @@ impl<'a> Tx<'a> {
         for hint in std::mem::take(&mut self.after_commit) {
             hint();
         }
+        self.context.add_headers(std::mem::take(&mut self.headers));
+        self.complete().await;
         Ok(())
     }
 
+    /// Rolls back, without completions: the command is repeated, or nothing differs.
     pub(crate) async fn roll_back(mut self) {
         // A connection that can't roll back is closed when it is dropped, which rolls back too.
         let _closed = self.connection.end(false).await;
     }
+
+    /// Rolls back a rejected command.
+    pub(crate) async fn reject(mut self) {
+        let _closed = self.connection.end(false).await;
+        self.complete().await;
+    }
+
+    /// Runs the completions, each in a transaction of its own. The connection of this transaction is returned before.
+    async fn complete(mut self) {
+        let (completions, context) = (std::mem::take(&mut self.completions), self.context);
+        drop(self);
+        for (tenant, work) in completions {
+            if let Err(error) = run_completion(context, tenant, work).await {
+                tracing::warn!(%error, "could not run the completion of a transaction");
+            }
+        }
+    }
+}
+
+async fn run_completion(context: &RequestContext, tenant: Uuid, work: Completion) -> Result<()> {
+    let mut transaction = context.database().transaction(&Scope::tenant(tenant)).await?;
+    work(transaction.connection()).await?;
+    transaction.commit().await
 }

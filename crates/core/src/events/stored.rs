@@ -42,6 +42,10 @@ pub struct StoredEvent {
     #[serde(default)]
     #[diesel(sql_type = Nullable<SqlUuid>)]
     pub audience_id: Option<Uuid>,
+    /// The entry of the action log that was written with it, if a command has emitted it.
+    #[serde(default)]
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    pub log_id: Option<Uuid>,
     /// Time of the event.
     #[diesel(sql_type = Timestamptz)]
     pub occurred_at: Timestamp,
@@ -111,7 +115,7 @@ pub async fn between(
     limit: i64,
 ) -> Result<Vec<StoredEvent>> {
     let statement = sql_query(
-        "select tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, occurred_at
+        "select tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, log_id, occurred_at
          from core_outbox_events
          where tenant_id = $1 and seq > $2 and seq <= $3
          order by seq limit $4",

@@ -205,6 +205,11 @@ where
     {
         response.headers_mut().insert(OPERATION, value);
     }
+    for (name, value) in context.iter().flat_map(RequestContext::take_headers) {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
     if let Some(context) = &context {
         conditional::tag(request, context, &mut response);
     }

@@ -202,7 +202,7 @@ async fn run<A: CommandResponse>(
             }
             Err(error) => {
                 let tenant = tx.tenant();
-                tx.roll_back().await;
+                tx.reject().await;
                 if let Some(Found { info, resource, place }) = found {
                     let failure = Failure {
                         command: &info,

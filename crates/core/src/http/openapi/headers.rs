@@ -62,6 +62,11 @@ const RESPONSE: &[(&str, &str, bool)] = &[
         false,
     ),
     (
+        "X-Rule-Messages",
+        "Of a write to which business rules have something to say: a URL-encoded JSON list of objects with `level`, `message` and `ruleId`.",
+        false,
+    ),
+    (
         "X-Request-Id",
         "The caller's id of the request if it was a valid token, else a new one.",
         false,
@@ -151,7 +156,7 @@ pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
 pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
     let mut names = EVERYWHERE.to_vec();
     if info.access != Access::Public && info.method != Method::GET {
-        names.push("X-Operation");
+        names.extend(["X-Operation", "X-Rule-Messages"]);
     }
     if info.idempotent {
         names.push("Idempotency-Replayed");

@@ -1,0 +1,123 @@
+//! Actions of rules: parsed and checked once.
+
+mod parse;
+mod template;
+
+pub(crate) use parse::{Rules, is_path, parse_branch};
+pub(crate) use template::{Template, fill};
+
+use serde_json::Value;
+
+/// Longest text of a message, in characters.
+pub(crate) const LONGEST_MESSAGE: usize = 2000;
+
+/// An action.
+#[derive(Debug, Clone)]
+pub(crate) enum Action {
+    /// Notifies users.
+    Notify(Notify),
+    /// Sets a field of the record, by the update command of its module.
+    SetField {
+        /// The field.
+        field: String,
+        /// The value; texts in it may refer to values.
+        value: Value,
+    },
+    /// Emits an event.
+    EmitEvent {
+        /// The name.
+        name: String,
+        /// The payload: an object; texts in it may refer to values.
+        payload: Value,
+    },
+    /// Tells the caller something.
+    Show {
+        /// How important it is.
+        level: Level,
+        /// The text.
+        message: Template,
+    },
+    /// Writes a line into the log of the server.
+    Log {
+        /// How important it is.
+        level: Level,
+        /// The text.
+        message: Template,
+    },
+    /// Disallows the change.
+    Block {
+        /// The reason.
+        message: Template,
+    },
+    /// Lifts the veto of the false condition of its own rule.
+    Allow {
+        /// The reason.
+        message: Template,
+    },
+}
+
+/// What a notification says, and to whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Notify {
+    pub(crate) message: Template,
+    pub(crate) recipients: Vec<Recipient>,
+    pub(crate) subject: Option<Template>,
+    pub(crate) severity: Severity,
+    pub(crate) link: Option<Template>,
+    pub(crate) push: bool,
+}
+
+/// A recipient as the rule names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Recipient {
+    /// A user by id, or by a reference to an id or an e-mail address.
+    User(Template),
+    /// All users with a role.
+    Role(String),
+}
+
+/// How important a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Error,
+    Warning,
+    Info,
+}
+
+impl Level {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+/// How important a notification is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Info,
+    Warning,
+    Success,
+    Error,
+}
+
+impl Action {
+    /// Returns the type, as clients write it.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Notify(_) => "NOTIFY",
+            Self::SetField { .. } => "SET_FIELD",
+            Self::EmitEvent { .. } => "EMIT_EVENT",
+            Self::Show { level, .. } => match level {
+                Level::Error => "SHOW_ERROR",
+                Level::Warning => "SHOW_WARNING",
+                Level::Info => "SHOW_INFO",
+            },
+            Self::Log { .. } => "LOG",
+            Self::Block { .. } => "BLOCK_TRANSITION",
+            Self::Allow { .. } => "ALLOW_TRANSITION",
+        }
+    }
+}

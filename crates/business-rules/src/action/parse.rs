@@ -1,0 +1,292 @@
+//! Parses actions, and reports everything that is wrong with them.
+
+use backoffice_core::records::RecordKind;
+use backoffice_core::{Detail, Platform};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{Action, LONGEST_MESSAGE, Level, Notify, Recipient, Severity, Template};
+
+/// Most actions of a branch.
+const MOST_IN_BRANCH: usize = 20;
+/// Most recipients of a notification.
+const MOST_RECIPIENTS: usize = 50;
+/// Longest subject, in characters.
+const LONGEST_SUBJECT: usize = 200;
+/// Longest link, in characters.
+const LONGEST_LINK: usize = 1000;
+/// Longest name of an event.
+const LONGEST_EVENT: usize = 100;
+/// Longest payload of an event, in bytes of JSON.
+const LARGEST_PAYLOAD: usize = 16 * 1024;
+
+/// What the rules for actions depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    /// Whether actions may change the record: those of guards and validations may not.
+    pub(crate) may_change: bool,
+    /// The kind of the records, if a module offers it.
+    pub(crate) kind: Option<&'a RecordKind>,
+    /// The platform, whose modules own the names of events.
+    pub(crate) platform: &'a Platform,
+}
+
+/// Parses the actions of a branch.
+///
+/// # Errors
+/// The violated rules, with paths from the branch: `[1].config.message`.
+pub(crate) fn parse_branch(branch: &Value, rules: Rules<'_>) -> Result<Vec<Action>, Vec<Detail>> {
+    let Some(items) = branch.as_array() else {
+        return Err(vec![Detail::new("", "must be a list of actions", "invalid_type")]);
+    };
+    if items.len() > MOST_IN_BRANCH {
+        let message = format!("must have at most {MOST_IN_BRANCH} actions");
+        return Err(vec![Detail::new("", message, "too_long")]);
+    }
+    let (mut actions, mut details) = (Vec::new(), Vec::new());
+    for (index, item) in items.iter().enumerate() {
+        let mut parser = Parser::new(format!("[{index}]"));
+        let action = parser.action(item, rules);
+        match action {
+            Some(action) if parser.details.is_empty() => actions.push(action),
+            _ => details.extend(parser.details),
+        }
+    }
+    if details.is_empty() { Ok(actions) } else { Err(details) }
+}
+
+struct Parser {
+    at: String,
+    details: Vec<Detail>,
+}
+
+impl Parser {
+    const fn new(at: String) -> Self {
+        Self {
+            at,
+            details: Vec::new(),
+        }
+    }
+
+    /// Records a violated rule. Returns nothing, in place of a parsed part.
+    fn reject<T>(&mut self, name: &str, message: impl Into<String>, code: &'static str) -> Option<T> {
+        let path = match name {
+            "" => self.at.clone(),
+            name => format!("{}.{name}", self.at),
+        };
+        self.details.push(Detail::new(path, message, code));
+        None
+    }
+
+    fn action(&mut self, item: &Value, rules: Rules<'_>) -> Option<Action> {
+        let Some(fields) = item.as_object() else {
+            return self.reject("", "must be an action: an object", "invalid_type");
+        };
+        let empty = Map::new();
+        let config = match fields.get("config") {
+            None => &empty,
+            Some(Value::Object(config)) => config,
+            Some(_) => return self.reject("config", "must be an object", "invalid_type"),
+        };
+        let show = |level| move |message| Action::Show { level, message };
+        match fields.get("type").and_then(Value::as_str) {
+            Some("NOTIFY") => self.notify(config).map(Action::Notify),
+            Some("SET_FIELD") => self.set_field(config, rules),
+            Some("EMIT_EVENT") => self.emit_event(config, rules.platform),
+            Some("SHOW_ERROR") => self.message(config).map(show(Level::Error)),
+            Some("SHOW_WARNING") => self.message(config).map(show(Level::Warning)),
+            Some("SHOW_INFO") => self.message(config).map(show(Level::Info)),
+            Some("BLOCK_TRANSITION") => self.message(config).map(|message| Action::Block { message }),
+            Some("ALLOW_TRANSITION") => self.message(config).map(|message| Action::Allow { message }),
+            Some("LOG") => self.log(config),
+            Some("CALL_WEBHOOK" | "CALL_PLATFORM") => {
+                self.reject("type", "is not available in this version", "invalid_value")
+            }
+            _ => self.reject("type", "must be a known type of actions", "invalid_value"),
+        }
+    }
+
+    fn text<'a>(&mut self, config: &'a Map<String, Value>, name: &str, longest: usize) -> Option<&'a str> {
+        let path = format!("config.{name}");
+        let message = match config.get(name) {
+            None => return self.reject(&path, "is required", "required"),
+            Some(Value::String(text)) => match text.chars().count() {
+                0 => return self.reject(&path, "must not be blank", "required"),
+                length if length > longest => format!("must be at most {longest} characters"),
+                _ => return Some(text),
+            },
+            Some(_) => return self.reject(&path, "must be a text", "invalid_type"),
+        };
+        self.reject(&path, message, "too_long")
+    }
+
+    fn optional<'a>(&mut self, config: &'a Map<String, Value>, name: &str, longest: usize) -> Option<&'a str> {
+        match config.get(name) {
+            None | Some(Value::Null) => None,
+            Some(_) => self.text(config, name, longest),
+        }
+    }
+
+    fn message(&mut self, config: &Map<String, Value>) -> Option<Template> {
+        self.text(config, "message", LONGEST_MESSAGE).map(Template::parse)
+    }
+
+    fn word<'a>(&mut self, config: &'a Map<String, Value>, name: &str, words: &[&'a str]) -> Option<&'a str> {
+        let first = words.first().copied();
+        match config.get(name) {
+            None | Some(Value::Null) => first,
+            Some(Value::String(word)) if words.contains(&word.as_str()) => Some(word),
+            Some(_) => {
+                let message = format!("must be one of {}", words.join(", "));
+                self.reject(&format!("config.{name}"), message, "invalid_value")
+            }
+        }
+    }
+
+    fn log(&mut self, config: &Map<String, Value>) -> Option<Action> {
+        let message = self.message(config);
+        let level = match self.word(config, "level", &["info", "warning", "warn", "error"])? {
+            "error" => Level::Error,
+            "info" => Level::Info,
+            _ => Level::Warning,
+        };
+        Some(Action::Log {
+            level,
+            message: message?,
+        })
+    }
+
+    fn notify(&mut self, config: &Map<String, Value>) -> Option<Notify> {
+        let message = self.message(config);
+        let recipients = self.recipients(config);
+        let subject = self.optional(config, "subject", LONGEST_SUBJECT).map(Template::parse);
+        let severity = match self.word(config, "severity", &["info", "warning", "success", "error"]) {
+            Some("warning") => Severity::Warning,
+            Some("success") => Severity::Success,
+            Some("error") => Severity::Error,
+            _ => Severity::Info,
+        };
+        let link = self.optional(config, "linkHref", LONGEST_LINK);
+        if link.is_some_and(|link| !is_path(link)) {
+            self.reject::<()>(
+                "config.linkHref",
+                "must be a path with one leading `/`",
+                "invalid_value",
+            );
+        }
+        let push = match config.get("push") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(push)) => *push,
+            Some(_) => self
+                .reject("config.push", "must be true or false", "invalid_type")
+                .unwrap_or_default(),
+        };
+        Some(Notify {
+            message: message?,
+            recipients: recipients?,
+            subject,
+            severity,
+            link: link.map(Template::parse),
+            push,
+        })
+    }
+
+    fn recipients(&mut self, config: &Map<String, Value>) -> Option<Vec<Recipient>> {
+        let path = "config.recipients";
+        let Some(value) = config.get("recipients") else {
+            return self.reject(path, "is required", "required");
+        };
+        let Some(items) = value.as_array() else {
+            return self.reject(path, "must be a list of recipients", "invalid_type");
+        };
+        if items.is_empty() || items.len() > MOST_RECIPIENTS {
+            let message = format!("must have 1 to {MOST_RECIPIENTS} recipients");
+            return self.reject(path, message, "out_of_range");
+        }
+        let parsed: Vec<Option<Recipient>> = items.iter().map(|item| item.as_str().and_then(recipient)).collect();
+        for (index, _) in parsed.iter().enumerate().filter(|(_, one)| one.is_none()) {
+            let message = "must be the id or e-mail address of a user, or role:<name>";
+            self.reject::<()>(&format!("{path}[{index}]"), message, "invalid_value");
+        }
+        parsed.into_iter().collect()
+    }
+
+    fn set_field(&mut self, config: &Map<String, Value>, rules: Rules<'_>) -> Option<Action> {
+        if !rules.may_change {
+            return self.reject("type", "is not for rules that judge a change", "invalid_value");
+        }
+        let value = match config.get("value") {
+            None => self.reject("config.value", "is required", "required"),
+            Some(value) => Some(value.clone()),
+        };
+        let field = self.text(config, "field", LONGEST_SUBJECT)?;
+        let writable = rules.kind.filter(|kind| kind.write.is_some());
+        if writable
+            .and_then(|kind| kind.field(field))
+            .is_none_or(|field| !field.writable)
+        {
+            let message = "must be a field of the entity type that rules may set";
+            return self.reject("config.field", message, "invalid_value");
+        }
+        Some(Action::SetField {
+            field: field.to_owned(),
+            value: value?,
+        })
+    }
+
+    fn emit_event(&mut self, config: &Map<String, Value>, platform: &Platform) -> Option<Action> {
+        let name = match config.contains_key("eventName") {
+            true => "eventName",
+            false if config.contains_key("event") => "event",
+            false => "eventName",
+        };
+        let event = self.text(config, name, LONGEST_EVENT);
+        if event.is_some_and(|event| !is_event(event, platform)) {
+            let message =
+                "must be two to four names in lower case, joined by dots; the first one must not be that of a module";
+            self.reject::<()>(&format!("config.{name}"), message, "invalid_value");
+        }
+        let payload = match config.get("payload") {
+            None | Some(Value::Null) => json!({}),
+            Some(payload @ Value::Object(_)) => payload.clone(),
+            Some(_) => return self.reject("config.payload", "must be an object", "invalid_type"),
+        };
+        if payload.to_string().len() > LARGEST_PAYLOAD {
+            return self.reject("config.payload", "must be at most 16 KiB of JSON", "too_long");
+        }
+        Some(Action::EmitEvent {
+            name: event?.to_owned(),
+            payload,
+        })
+    }
+}
+
+fn recipient(text: &str) -> Option<Recipient> {
+    let text = text.trim();
+    if let Some(role) = text.strip_prefix("role:") {
+        let role = role.trim();
+        return (!role.is_empty() && role.chars().count() <= 100).then(|| Recipient::Role(role.to_owned()));
+    }
+    let is_user = text.parse::<Uuid>().is_ok() || text.contains('@') || text.contains("{{");
+    (is_user && text.chars().count() <= 254).then(|| Recipient::User(Template::parse(text)))
+}
+
+/// Whether a text is a path on this site.
+pub(crate) fn is_path(text: &str) -> bool {
+    let second = text.as_bytes().get(1);
+    text.starts_with('/') && !matches!(second, Some(b'/' | b'\\')) && !text.contains(char::is_control)
+}
+
+/// Whether rules may emit an event of this name.
+fn is_event(name: &str, platform: &Platform) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    let is_word = |part: &&str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let first = parts.first().copied().unwrap_or_default();
+    let mut modules = platform.modules().iter().map(|module| module.name.replace('-', "_"));
+    (2..=4).contains(&parts.len()) && parts.iter().all(is_word) && first != "system" && !modules.any(|own| own == first)
+}

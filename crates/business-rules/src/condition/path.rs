@@ -1,0 +1,96 @@
+//! Paths into JSON: `customer.addresses[0].city`.
+
+use serde_json::Value;
+
+/// Longest path, in characters.
+pub(crate) const LONGEST: usize = 200;
+
+/// A parsed path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Path(Vec<Segment>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+impl Path {
+    /// Parses names joined by dots, with indexes in brackets. `None` for any other text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return None;
+        }
+        let mut segments = Vec::new();
+        for part in text.split('.') {
+            let (name, indexes) = match part.find('[') {
+                Some(at) => part.split_at(at),
+                None => (part, ""),
+            };
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_word) {
+                return None;
+            }
+            segments.push(Segment::Key(name.to_owned()));
+            let mut rest = indexes;
+            while !rest.is_empty() {
+                let (index, behind) = rest.strip_prefix('[')?.split_once(']')?;
+                if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
+                    return None;
+                }
+                segments.push(Segment::Index(index.parse().ok()?));
+                rest = behind;
+            }
+        }
+        Some(Self(segments))
+    }
+
+    /// Returns the value at the path.
+    pub(crate) fn find<'a>(&self, root: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(root, |value, segment| match segment {
+            Segment::Key(key) => value.as_object()?.get(key),
+            Segment::Index(index) => value.as_array()?.get(*index),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_through_objects_and_lists() {
+        let root = json!({"a": {"b": [[1, 2], {"c": 3}]}});
+        for (text, expected) in [
+            ("a.b[0][1]", Some(json!(2))),
+            ("a.b[1].c", Some(json!(3))),
+            ("a.b[2]", None),
+            ("a.b.c", None),
+            ("b", None),
+        ] {
+            let path = Path::parse(text).expect("a path");
+            assert_eq!(path.find(&root), expected.as_ref(), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_not_paths() {
+        for text in [
+            "",
+            "1a",
+            "a..b",
+            "a.",
+            "a[",
+            "a[x]",
+            "a[]",
+            "a b",
+            "a[1]b",
+            "[0]",
+            &"a".repeat(201),
+        ] {
+            assert_eq!(Path::parse(text), None, "{text}");
+        }
+    }
+}

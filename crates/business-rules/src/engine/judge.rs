@@ -1,0 +1,171 @@
+//! Evaluates a rule and plans its actions, without any effect outside of memory, except lines of the server's log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{ActionResult, Message, PlannedEvent, PlannedNotification, RuleRun};
+use crate::action::{self, Action, LONGEST_MESSAGE, Level, Notify, Recipient};
+use crate::compiled::CompiledRule;
+use crate::condition::Facts;
+
+/// Longest payload of an event after its texts were filled, in bytes of JSON.
+const LARGEST_PAYLOAD: usize = 16 * 1024;
+/// Longest subject and longest address, in characters.
+const LONGEST_SUBJECT: usize = 200;
+const LONGEST_ADDRESS: usize = 254;
+const LONGEST_LINK: usize = 1000;
+
+/// Evaluates the condition of a rule and plans the actions of the branch.
+pub(crate) fn judge(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
+    let started = Instant::now();
+    let mut run = RuleRun {
+        rule: Arc::clone(rule),
+        log_id,
+        condition: None,
+        error: None,
+        results: Vec::new(),
+        messages: Vec::new(),
+        blocks: false,
+        lifts: false,
+        notifications: Vec::new(),
+        events: Vec::new(),
+        write: None,
+        elapsed: std::time::Duration::ZERO,
+    };
+    match &rule.body {
+        None => run.error = Some("invalid_rule".to_owned()),
+        Some(body) => match body.condition.evaluate(facts) {
+            Err(_) => run.error = Some("too_many_steps".to_owned()),
+            Ok(holds) => {
+                run.condition = Some(holds);
+                let branch = if holds { &body.success } else { &body.failure };
+                let mut planner = Planner { run, facts, is_dry };
+                for action in branch {
+                    planner.plan(action);
+                }
+                run = planner.run;
+            }
+        },
+    }
+    run.elapsed = started.elapsed();
+    run
+}
+
+struct Planner<'a, 'f> {
+    run: RuleRun,
+    facts: &'a Facts<'f>,
+    is_dry: bool,
+}
+
+impl Planner<'_, '_> {
+    fn plan(&mut self, action: &Action) {
+        let (facts, longest) = (self.facts, LONGEST_MESSAGE);
+        let mut fields = Map::new();
+        let mut error = None;
+        match action {
+            Action::Show { level, message } => {
+                let text = message.text(facts, longest);
+                fields.insert("message".to_owned(), json!(text));
+                self.run.messages.push(Message {
+                    level: *level,
+                    text,
+                    rule: self.run.rule.key.clone(),
+                });
+            }
+            Action::Log { level, message } => {
+                let text = message.text(facts, longest);
+                if !self.is_dry {
+                    log_line(*level, &self.run.rule, &text);
+                }
+                fields.insert("message".to_owned(), json!(text));
+            }
+            Action::Block { message } => {
+                self.run.blocks = true;
+                fields.insert("message".to_owned(), json!(message.text(facts, longest)));
+            }
+            Action::Allow { message } => {
+                self.run.lifts = true;
+                fields.insert("message".to_owned(), json!(message.text(facts, longest)));
+            }
+            Action::SetField { field, value } => {
+                let value = action::fill(value, facts);
+                fields.insert("field".to_owned(), json!(field));
+                let number = self.run.results.len();
+                let write = self.run.write.get_or_insert_default();
+                write.actions.push(number);
+                write.fields.insert(field.clone(), value);
+                if facts.entity_id.is_none_or(|id| id.parse::<Uuid>().is_err()) {
+                    error = Some("entity_not_found".to_owned());
+                }
+            }
+            Action::EmitEvent { name, payload } => error = self.event(name, payload),
+            Action::Notify(notify) => error = self.notification(notify),
+        }
+        self.run.results.push(ActionResult {
+            word: action.word(),
+            error,
+            is_simulated: self.is_dry,
+            fields,
+        });
+    }
+
+    fn event(&mut self, name: &str, payload: &Value) -> Option<String> {
+        let Value::Object(mut payload) = action::fill(payload, self.facts) else {
+            return Some("invalid_payload".to_owned());
+        };
+        if Value::Object(payload.clone()).to_string().len() > LARGEST_PAYLOAD {
+            return Some("payload_too_long".to_owned());
+        }
+        // The platform says to whom the event belongs.
+        payload.remove("tenantId");
+        payload.remove("organizationId");
+        payload.insert("ruleId".to_owned(), json!(self.run.rule.id));
+        self.run.events.push(PlannedEvent {
+            name: name.to_owned(),
+            payload,
+        });
+        None
+    }
+
+    fn notification(&mut self, notify: &Notify) -> Option<String> {
+        let (mut users, mut roles) = (Vec::new(), Vec::new());
+        for recipient in &notify.recipients {
+            match recipient {
+                Recipient::User(user) => users.push(user.text(self.facts, LONGEST_ADDRESS)),
+                Recipient::Role(role) => roles.push(role.clone()),
+            }
+        }
+        let link = notify.link.as_ref().map(|link| link.text(self.facts, LONGEST_LINK));
+        if link.as_deref().is_some_and(|link| !action::is_path(link)) {
+            return Some("invalid_link".to_owned());
+        }
+        let subject = notify
+            .subject
+            .as_ref()
+            .map(|subject| subject.text(self.facts, LONGEST_SUBJECT));
+        let subject = subject.filter(|subject| !subject.trim().is_empty());
+        self.run.notifications.push(PlannedNotification {
+            action: self.run.results.len(),
+            users,
+            roles,
+            subject: subject.unwrap_or_else(|| self.run.rule.name.clone()),
+            message: notify.message.text(self.facts, LONGEST_MESSAGE),
+            severity: notify.severity,
+            link,
+            push: notify.push,
+        });
+        None
+    }
+}
+
+fn log_line(level: Level, rule: &CompiledRule, text: &str) {
+    let text = backoffice_core::text::escape_control_characters(text);
+    match level {
+        Level::Error => tracing::error!(rule.id = %rule.id, message = %text, "rule logged"),
+        Level::Warning => tracing::warn!(rule.id = %rule.id, message = %text, "rule logged"),
+        Level::Info => tracing::info!(rule.id = %rule.id, message = %text, "rule logged"),
+    }
+}

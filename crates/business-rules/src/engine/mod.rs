@@ -1,0 +1,272 @@
+//! Runs rules: [`judge`](judge::judge) evaluates one rule without any effect, [`run`](run::run) runs several outside of a command, and
+//! [`settle`](settle::settle) prepares what the transaction at the end of a run writes.
+
+pub(crate) mod judge;
+pub(crate) mod recipients;
+pub(crate) mod redact;
+pub(crate) mod run;
+pub(crate) mod settle;
+pub(crate) mod write;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backoffice_core::Timestamp;
+use backoffice_core::identity::{ActorKind, Identity};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::action::{Level, Severity};
+use crate::compiled::CompiledRule;
+use crate::condition::{Facts, reference::User};
+
+/// What rules are applied to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) tenant: Uuid,
+    /// The organization of the record.
+    pub(crate) organization: Option<Uuid>,
+    pub(crate) entity_type: &'a str,
+    pub(crate) entity_id: Option<&'a str>,
+    pub(crate) event_type: Option<&'a str>,
+    pub(crate) data: &'a Value,
+}
+
+impl<'a> Subject<'a> {
+    /// Returns the values to which conditions and texts refer.
+    pub(crate) fn facts(&self, user: User, now: Timestamp) -> Facts<'a> {
+        let now = now.to_string();
+        Facts {
+            data: self.data,
+            today: Cow::Owned(now.chars().take(10).collect()),
+            now: Cow::Owned(now),
+            user,
+            tenant: Cow::Owned(self.tenant.to_string()),
+            organization: self.organization.map(|id| Cow::Owned(id.to_string())),
+            entity_type: self.entity_type,
+            entity_id: self.entity_id,
+            event_type: self.event_type,
+        }
+    }
+}
+
+/// Returns the user of an identity, without the e-mail address.
+pub(crate) fn user_of(identity: &Identity) -> User {
+    match identity.kind {
+        ActorKind::User => User {
+            id: identity.id.map(|id| id.to_string()),
+            email: None,
+            role: identity.roles.first().map(|role| role.name.clone()),
+        },
+        ActorKind::ApiKey | ActorKind::System => User::default(),
+    }
+}
+
+/// The way in which a run was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// By a request for rules.
+    Api,
+    /// By a request for a set.
+    Set,
+    /// By a command, which the rules judge.
+    Guard,
+    /// By an event.
+    Event,
+}
+
+impl Trigger {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Set => "set",
+            Self::Guard => "guard",
+            Self::Event => "event",
+        }
+    }
+}
+
+/// A message for the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    /// The key of the rule.
+    pub(crate) rule: String,
+}
+
+impl Message {
+    pub(crate) fn to_value(&self) -> Value {
+        json!({"level": self.level.word(), "message": self.text, "ruleId": self.rule})
+    }
+}
+
+/// The outcome of an action.
+#[derive(Debug, Clone)]
+pub(crate) struct ActionResult {
+    pub(crate) word: &'static str,
+    pub(crate) error: Option<String>,
+    pub(crate) is_simulated: bool,
+    /// Further fields of the result.
+    pub(crate) fields: Map<String, Value>,
+}
+
+impl ActionResult {
+    pub(crate) fn to_value(&self) -> Value {
+        let mut value = Map::new();
+        value.insert("type".to_owned(), json!(self.word));
+        value.insert("success".to_owned(), json!(self.error.is_none()));
+        if self.is_simulated {
+            value.insert("simulated".to_owned(), json!(true));
+        }
+        if let Some(error) = &self.error {
+            value.insert("error".to_owned(), json!(error));
+        }
+        value.extend(self.fields.clone());
+        Value::Object(value)
+    }
+}
+
+/// A notification that the transaction at the end of a run sends.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedNotification {
+    /// The action among the results of the rule.
+    pub(crate) action: usize,
+    /// Ids and e-mail addresses of users.
+    pub(crate) users: Vec<String>,
+    /// Names of roles.
+    pub(crate) roles: Vec<String>,
+    pub(crate) subject: String,
+    pub(crate) message: String,
+    pub(crate) severity: Severity,
+    pub(crate) link: Option<String>,
+    pub(crate) push: bool,
+}
+
+/// An event that the transaction at the end of a run emits.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedEvent {
+    pub(crate) name: String,
+    pub(crate) payload: Map<String, Value>,
+}
+
+/// Fields to set, all of a branch together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlannedWrite {
+    /// The actions among the results of the rule.
+    pub(crate) actions: Vec<usize>,
+    pub(crate) fields: Map<String, Value>,
+}
+
+/// The run of one rule.
+#[derive(Debug, Clone)]
+pub(crate) struct RuleRun {
+    pub(crate) rule: Arc<CompiledRule>,
+    pub(crate) log_id: Uuid,
+    /// The value of the condition; `None` after an error.
+    pub(crate) condition: Option<bool>,
+    pub(crate) error: Option<String>,
+    pub(crate) results: Vec<ActionResult>,
+    pub(crate) messages: Vec<Message>,
+    /// Whether the executed actions disallow the change.
+    pub(crate) blocks: bool,
+    /// Whether the executed actions lift the veto of the rule itself.
+    pub(crate) lifts: bool,
+    pub(crate) notifications: Vec<PlannedNotification>,
+    pub(crate) events: Vec<PlannedEvent>,
+    pub(crate) write: Option<PlannedWrite>,
+    pub(crate) elapsed: Duration,
+}
+
+impl RuleRun {
+    /// Whether the rule disallows the change.
+    pub(crate) fn vetoes(&self) -> bool {
+        let guards = self.rule.rule_type == "GUARD" && self.condition == Some(false) && !self.lifts;
+        let is_unsure = self.rule.judges() && self.error.is_some();
+        let shows_error = self.messages.iter().any(|message| message.level == Level::Error);
+        let validates = self.rule.rule_type == "VALIDATION" && shows_error;
+        guards || is_unsure || validates || self.blocks
+    }
+
+    /// Whether all executed actions have succeeded.
+    pub(crate) fn has_succeeded(&self) -> bool {
+        self.error.is_none() && self.results.iter().all(|result| result.error.is_none())
+    }
+
+    /// Returns the executed actions; null after an error, because none was executed.
+    pub(crate) fn actions_executed(&self, is_dry: bool) -> Value {
+        if self.condition.is_none() {
+            return Value::Null;
+        }
+        let results: Vec<Value> = self.results.iter().map(ActionResult::to_value).collect();
+        let success = self.results.iter().all(|result| result.error.is_none());
+        match is_dry {
+            true => json!({"success": success, "simulated": true, "results": results}),
+            false => json!({"success": success, "results": results}),
+        }
+    }
+
+    /// Returns the duration in milliseconds with a fraction.
+    pub(crate) fn milliseconds(&self) -> f64 {
+        milliseconds(self.elapsed)
+    }
+}
+
+/// Returns a duration in milliseconds, to a thousandth.
+pub(crate) fn milliseconds(elapsed: Duration) -> f64 {
+    let micros = u32::try_from(elapsed.as_micros()).unwrap_or(u32::MAX);
+    f64::from(micros) / 1000.0
+}
+
+/// A problem of the run as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunError {
+    /// The key of the rule that was not run, if the error concerns one.
+    pub(crate) rule: Option<String>,
+    pub(crate) code: &'static str,
+}
+
+impl RunError {
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.rule {
+            Some(rule) => json!({"ruleId": rule, "code": self.code}),
+            None => json!({"code": self.code}),
+        }
+    }
+}
+
+/// The outcome of a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    pub(crate) runs: Vec<RuleRun>,
+    pub(crate) errors: Vec<RunError>,
+    /// Whether a rule that judges changes was not run.
+    pub(crate) is_incomplete: bool,
+    pub(crate) elapsed: Duration,
+}
+
+impl Outcome {
+    /// Whether the rules allow the change.
+    pub(crate) fn allows(&self) -> bool {
+        !self.is_incomplete && !self.runs.iter().any(RuleRun::vetoes)
+    }
+
+    /// Returns the messages of all rules.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        let messages = self.runs.iter().flat_map(|run| &run.messages);
+        messages.map(Message::to_value).collect()
+    }
+
+    /// Returns the outcome of a run with more rules than may run: none has run.
+    pub(crate) fn too_many() -> Self {
+        Self {
+            errors: vec![RunError {
+                rule: None,
+                code: "too_many_rules",
+            }],
+            is_incomplete: true,
+            ..Self::default()
+        }
+    }
+}

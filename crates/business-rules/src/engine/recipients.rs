@@ -1,0 +1,175 @@
+//! The users whom rules notify.
+
+use backoffice_auth::normalized_address;
+use backoffice_core::db::Prepared;
+use backoffice_core::{Feature, Result};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use uuid::Uuid;
+
+use super::PlannedNotification;
+
+/// Most users of a run.
+const MOST: i64 = 10_000;
+/// Most recipients of a notification.
+pub(crate) const MOST_OF_ONE: usize = 1000;
+
+/// A live user of the tenant.
+#[derive(Debug, Clone, QueryableByName)]
+pub(crate) struct Candidate {
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    #[diesel(sql_type = Text)]
+    email: String,
+    #[diesel(sql_type = Array<Text>)]
+    roles: Vec<String>,
+    /// Whether the user acts in the whole tenant.
+    #[diesel(sql_type = Bool)]
+    is_unlimited: bool,
+    /// The organizations in which the user acts otherwise, without those below them.
+    #[diesel(sql_type = Nullable<Array<SqlUuid>>)]
+    organizations: Option<Vec<Uuid>>,
+}
+
+/// A user's own access control list counts, if there is one, else those of the user's roles.
+const FIND: &str = "\
+with named as (
+    select u.id, u.email_norm from auth_users u
+    where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (u.id = any($2) or u.email_norm = any($3)
+        or exists (select 1 from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
+            where l.tenant_id = $1 and l.user_id = u.id and lower(r.name) = any($4)))
+    order by u.id limit $5
+), lists as (
+    select n.id, a.is_super_admin, a.organizations from named n
+        join auth_user_acls a on a.tenant_id = $1 and a.user_id = n.id
+    union all
+    select n.id, a.is_super_admin, a.organizations from named n
+        join auth_user_roles l on l.tenant_id = $1 and l.user_id = n.id
+        join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
+    where not exists (select 1 from auth_user_acls o where o.tenant_id = $1 and o.user_id = n.id)
+)
+select n.id, n.email_norm as email,
+    array(select lower(r.name) from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
+        where l.tenant_id = $1 and l.user_id = n.id) as roles,
+    exists (select 1 from lists where lists.id = n.id and (is_super_admin or organizations is null)) as is_unlimited,
+    (select array_agg(o) from lists, unnest(lists.organizations) o where lists.id = n.id) as organizations
+from named n order by n.id";
+
+/// Finds all users whom these notifications name, with one statement.
+pub(crate) async fn find(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    planned: impl Iterator<Item = &PlannedNotification>,
+) -> Result<Vec<Candidate>> {
+    let (mut ids, mut emails, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+    for one in planned {
+        ids.extend(one.users.iter().filter_map(|user| user.parse::<Uuid>().ok()));
+        emails.extend(
+            one.users
+                .iter()
+                .filter(|user| user.contains('@'))
+                .map(|user| normalized_address(user)),
+        );
+        roles.extend(one.roles.iter().map(|role| role.to_lowercase()));
+    }
+    if ids.is_empty() && emails.is_empty() && roles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = sql_query(FIND)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<Text>, _>(emails)
+        .bind::<Array<Text>, _>(roles)
+        .bind::<BigInt, _>(MOST);
+    Ok(Prepared(statement).load(connection).await?)
+}
+
+/// The recipients of a notification, and the names behind which there are none.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recipients {
+    pub(crate) users: Vec<Uuid>,
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Selects the recipients of a notification among the users whose scope `covers` the organization of the rule.
+pub(crate) fn select(
+    planned: &PlannedNotification,
+    found: &[Candidate],
+    covers: impl Fn(Option<&[Uuid]>) -> bool,
+) -> Recipients {
+    let is_covered = |user: &&Candidate| {
+        let held = user.organizations.as_deref().unwrap_or_default();
+        covers((!user.is_unlimited).then_some(held))
+    };
+    let mut chosen = Recipients::default();
+    let mut add = |name: &str, is_named: &dyn Fn(&Candidate) -> bool| {
+        let before = chosen.users.len();
+        let mut found_one = false;
+        for user in found.iter().filter(|user| is_named(user)).filter(is_covered) {
+            found_one = true;
+            if !chosen.users.contains(&user.id) && chosen.users.len() < MOST_OF_ONE {
+                chosen.users.push(user.id);
+            }
+        }
+        if !found_one && before == chosen.users.len() {
+            chosen.skipped.push(name.to_owned());
+        }
+    };
+    for name in &planned.users {
+        match name.parse::<Uuid>() {
+            Ok(id) => add(name, &|user| user.id == id),
+            Err(_) => {
+                let email = normalized_address(name);
+                add(name, &|user| user.email == email);
+            }
+        }
+    }
+    for role in &planned.roles {
+        let lower = role.to_lowercase();
+        add(&format!("role:{role}"), &|user| user.roles.contains(&lower));
+    }
+    chosen
+}
+
+/// Returns the e-mail address of a user.
+pub(crate) async fn email_of(connection: &mut AsyncPgConnection, tenant: Uuid, user: Uuid) -> Result<Option<String>> {
+    #[derive(QueryableByName)]
+    struct Email {
+        #[diesel(sql_type = Text)]
+        email: String,
+    }
+    let statement = sql_query("select email from auth_users where tenant_id = $1 and id = $2 and deleted_at is null")
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(user);
+    let found: Vec<Email> = Prepared(statement).load(connection).await?;
+    Ok(found.into_iter().next().map(|one| one.email))
+}
+
+/// The users whose lists grant a feature of this module, at most 1000.
+const HOLDERS: &str = "\
+select u.id from auth_users u where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (
+    exists (select 1 from auth_user_acls a where a.tenant_id = $1 and a.user_id = u.id and (a.is_super_admin or a.features && $2))
+    or not exists (select 1 from auth_user_acls a where a.tenant_id = $1 and a.user_id = u.id)
+        and exists (select 1 from auth_user_roles l
+            join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
+            where l.tenant_id = $1 and l.user_id = u.id and (a.is_super_admin or a.features && $2)))
+order by u.id limit 1000";
+
+/// Returns the users of a tenant who hold a feature in some organization.
+pub(crate) async fn holders(connection: &mut AsyncPgConnection, tenant: Uuid, feature: Feature) -> Result<Vec<Uuid>> {
+    #[derive(QueryableByName)]
+    struct Holder {
+        #[diesel(sql_type = SqlUuid)]
+        id: Uuid,
+    }
+    let mut grants = vec!["*".to_owned(), feature.id.to_owned()];
+    let dots = feature.id.match_indices('.');
+    grants.extend(dots.map(|(at, _)| format!("{}.*", feature.id.get(..at).unwrap_or_default())));
+    grants.push(format!("{}.*", feature.id));
+    let statement = sql_query(HOLDERS)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<Text>, _>(grants);
+    let found: Vec<Holder> = Prepared(statement).load(connection).await?;
+    Ok(found.into_iter().map(|one| one.id).collect())
+}

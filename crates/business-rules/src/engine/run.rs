@@ -1,0 +1,54 @@
+//! Runs rules outside of a command: for a request or an event.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use backoffice_core::{RequestContext, Result};
+
+use super::judge::judge;
+use super::{Outcome, RunError, Subject, write};
+use crate::compiled::CompiledRule;
+use crate::condition::Facts;
+use crate::config::RulesConfig;
+
+/// Runs these rules one after the other. Fields are set as the run goes, as the principal of the context; everything else is planned.
+///
+/// # Errors
+/// When the module was not started.
+pub(crate) async fn run(
+    ctx: &RequestContext,
+    rules: &[Arc<CompiledRule>],
+    subject: Subject<'_>,
+    facts: &Facts<'_>,
+    is_dry: bool,
+) -> Result<Outcome> {
+    let config = ctx.call().provided::<RulesConfig>()?;
+    if rules.len() > config.max_rules {
+        return Ok(Outcome::too_many());
+    }
+    let started = Instant::now();
+    let mut outcome = Outcome::default();
+    for rule in rules {
+        let left = config.run_timeout.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            outcome.is_incomplete |= rule.judges();
+            outcome.errors.push(RunError {
+                rule: Some(rule.key.clone()),
+                code: "not_run",
+            });
+            continue;
+        }
+        let begun = Instant::now();
+        let mut one = judge(rule, facts, ctx.new_id(), is_dry);
+        if is_dry {
+            one.write = None;
+        } else {
+            let longest = left.min(config.rule_timeout);
+            write::write(ctx, &mut one, subject.entity_type, subject.entity_id, longest).await;
+        }
+        one.elapsed = begun.elapsed();
+        outcome.runs.push(one);
+    }
+    outcome.elapsed = started.elapsed();
+    Ok(outcome)
+}

@@ -1,0 +1,214 @@
+//! What the transaction at the end of a run writes: rows of the log, notifications and events.
+
+use backoffice_core::command::EntityRef;
+use backoffice_core::events::Event;
+use backoffice_core::identity::{ActorKind, Identity};
+use backoffice_core::{Call, Result, Timestamp};
+use backoffice_notifications::{Channels, New, NotificationType};
+use diesel::insert_into;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::redact::redacted;
+use super::{RuleRun, Subject, Trigger, recipients};
+use crate::action::Severity;
+use crate::compiled::{self, TenantRules};
+use crate::condition::reference::User;
+use crate::model::Rule;
+use crate::query::logs::LogRow;
+use crate::schema::business_rules_execution_logs as logs;
+use crate::texts::NOTIFIED;
+use backoffice_core::command::Entity;
+
+/// Kind of the rows of the log, for versions of their lists.
+pub(crate) const LOG: &str = "business_rules.log";
+/// Rows of one statement.
+const CHUNK: usize = 100;
+
+/// What a run leaves, apart from its response.
+#[derive(Debug, Default)]
+pub(crate) struct Leavings {
+    pub(crate) rows: Vec<LogRow>,
+    pub(crate) notifications: Vec<New>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// The circumstances of a run that its rows of the log contain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) run: Uuid,
+    pub(crate) trigger: Trigger,
+    pub(crate) user: &'a User,
+    /// The user in whose request the rules ran.
+    pub(crate) executed_by: Option<Uuid>,
+    pub(crate) now: Timestamp,
+}
+
+/// Returns the user who executes rules; `None` for API keys and the platform.
+pub(crate) fn executor(identity: &Identity) -> Option<Uuid> {
+    identity.id.filter(|_| identity.kind == ActorKind::User)
+}
+
+/// Finds the recipients of all notifications with one statement, completes the results of the runs, and prepares what the transaction writes.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn settle(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    about: About<'_>,
+    runs: &mut [RuleRun],
+) -> Result<Leavings> {
+    let tenant = about.subject.tenant;
+    let mut leavings = Leavings::default();
+    if runs.iter().any(|run| !run.notifications.is_empty()) {
+        let planned = runs.iter().flat_map(|run| &run.notifications);
+        let found = recipients::find(connection, tenant, planned).await?;
+        let rules = compiled::rules_of(connection, call, tenant).await?;
+        for run in runs.iter_mut() {
+            leavings
+                .notifications
+                .extend(notifications(run, &found, &rules, about.subject));
+        }
+    }
+    for run in runs.iter() {
+        leavings.events.extend(run.events.iter().map(|planned| {
+            let mut event = Event::new(planned.name.clone(), about_id(about.subject, run));
+            for (name, value) in &planned.payload {
+                event = event.with(name, value.clone());
+            }
+            event.in_organization(about.subject.organization)
+        }));
+        leavings.rows.push(row(about, run));
+    }
+    Ok(leavings)
+}
+
+/// Returns the id that an event is about: that of the record, else that of the rule.
+fn about_id(subject: Subject<'_>, run: &RuleRun) -> Uuid {
+    let record = subject.entity_id.and_then(|id| id.parse().ok());
+    record.unwrap_or(run.rule.id)
+}
+
+fn notifications(
+    run: &mut RuleRun,
+    found: &[recipients::Candidate],
+    rules: &TenantRules,
+    subject: Subject<'_>,
+) -> Vec<New> {
+    let (mut all, organization) = (Vec::new(), run.rule.organization);
+    for planned in &run.notifications {
+        let chosen = recipients::select(planned, found, |held| rules.covers(held, organization));
+        if let Some(result) = run.results.get_mut(planned.action) {
+            result.fields.insert("recipients".to_owned(), json!(chosen.users.len()));
+            result.fields.insert("skipped".to_owned(), json!(chosen.skipped));
+            if chosen.users.is_empty() {
+                result.error = Some("no_recipients".to_owned());
+            }
+        }
+        let channels = Channels {
+            push: planned.push,
+            ..NOTIFIED.channels
+        };
+        let severity = match planned.severity {
+            Severity::Info => backoffice_notifications::Severity::Info,
+            Severity::Warning => backoffice_notifications::Severity::Warning,
+            Severity::Success => backoffice_notifications::Severity::Success,
+            Severity::Error => backoffice_notifications::Severity::Error,
+        };
+        all.extend(chosen.users.into_iter().map(|user| {
+            New {
+                severity,
+                organization: subject.organization,
+                source: Some(EntityRef {
+                    kind: Rule::KIND,
+                    id: run.rule.id,
+                }),
+                link_href: planned.link.clone(),
+                ..New::of(NotificationType { channels, ..NOTIFIED }, user)
+                    .with("subject", planned.subject.clone())
+                    .with("message", planned.message.clone())
+            }
+        }));
+    }
+    all
+}
+
+fn row(about: About<'_>, run: &RuleRun) -> LogRow {
+    let subject = about.subject;
+    let result = match (&run.error, run.condition) {
+        (None, Some(true)) => "SUCCESS",
+        (None, Some(false)) => "FAILURE",
+        _ => "ERROR",
+    };
+    let input = json!({
+        "data": subject.data,
+        "eventType": subject.event_type,
+        "user": {"id": about.user.id, "role": about.user.role},
+    });
+    let messages: Vec<Value> = run.messages.iter().map(super::Message::to_value).collect();
+    let output = json!({
+        "conditionResult": run.condition,
+        "actionsExecuted": run.actions_executed(false),
+        "messages": messages,
+    });
+    LogRow {
+        tenant_id: subject.tenant,
+        id: run.log_id,
+        organization_id: run.rule.organization,
+        run_id: about.run,
+        rule_id: run.rule.id,
+        rule_key: run.rule.key.clone(),
+        rule_name: run.rule.name.clone(),
+        rule_type: run.rule.rule_type.clone(),
+        entity_type: subject.entity_type.to_owned(),
+        entity_id: subject.entity_id.map_or_else(|| Uuid::nil().to_string(), str::to_owned),
+        execution_result: result.to_owned(),
+        input_context: Some(redacted(&input)),
+        output_context: Some(redacted(&output)),
+        error_message: run.error.clone(),
+        execution_time_ms: i32::try_from(run.elapsed.as_millis()).unwrap_or(i32::MAX),
+        executed_at: about.now,
+        executed_by: about.executed_by,
+        trigger: about.trigger.word().to_owned(),
+        created_at: about.now,
+        updated_at: about.now,
+    }
+}
+
+/// Writes rows of the log.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn write_rows(connection: &mut AsyncPgConnection, rows: &[LogRow]) -> Result<()> {
+    for chunk in rows.chunks(CHUNK) {
+        insert_into(logs::table).values(chunk).execute(connection).await?;
+    }
+    Ok(())
+}
+
+/// Writes everything as the last step of a transaction that sees the tenant and is not a command's: rows, notifications, events.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn write_last(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    tenant: Uuid,
+    leavings: &Leavings,
+) -> Result<()> {
+    write_rows(connection, &leavings.rows).await?;
+    if !leavings.notifications.is_empty() {
+        backoffice_notifications::send_last(connection, call, tenant, &leavings.notifications).await?;
+    }
+    if !leavings.events.is_empty() {
+        backoffice_core::events::announce(connection, call, tenant, None, &leavings.events).await?;
+    }
+    if !leavings.rows.is_empty() {
+        let id = call.platform().ids().at(call.now);
+        backoffice_core::collections::touch(connection, tenant, &[LOG], id, call.now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Sets fields of records, by the update commands of their modules.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backoffice_core::{Cause, Error, Rejection, RequestContext, Result};
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::{PlannedWrite, RuleRun};
+use crate::compiled::CompiledRule;
+
+/// Sets the fields that a run has planned, as the principal of the context, at most for this time. What is not done by then is rolled back.
+pub(crate) async fn write(
+    ctx: &RequestContext,
+    run: &mut RuleRun,
+    entity_type: &str,
+    entity_id: Option<&str>,
+    longest: Duration,
+) {
+    let Some(planned) = run.write.take() else { return };
+    let id = entity_id.and_then(|id| id.parse::<Uuid>().ok());
+    let Some(id) = id else { return };
+    let cause = Cause {
+        rule: run.rule.id,
+        depth: ctx.cause().map_or(1, |cause| cause.depth + 1),
+    };
+    let effect = ctx.caused_by(cause);
+    let rule = Arc::clone(&run.rule);
+    let written = timeout(longest, set(&effect, &rule, entity_type, id, &planned)).await;
+    let error = match written {
+        Err(_) => {
+            run.error = Some("timeout".to_owned());
+            Some("timeout".to_owned())
+        }
+        Ok(Err(error)) => Some(reason(&error)),
+        Ok(Ok(())) => None,
+    };
+    for number in planned.actions {
+        if let Some(result) = run.results.get_mut(number) {
+            result.error.clone_from(&error);
+            if error.is_none() {
+                result
+                    .fields
+                    .insert("patch".to_owned(), patch(&planned.fields, result.fields.get("field")));
+            }
+        }
+    }
+}
+
+/// Returns the field that an action has set, with its value.
+fn patch(fields: &Map<String, Value>, field: Option<&Value>) -> Value {
+    let name = field.and_then(Value::as_str).unwrap_or_default();
+    json!({name: fields.get(name)})
+}
+
+async fn set(
+    ctx: &RequestContext,
+    rule: &CompiledRule,
+    entity_type: &str,
+    id: Uuid,
+    planned: &PlannedWrite,
+) -> Result<()> {
+    let kind = ctx.platform().record_kind(entity_type).filter(|kind| kind.guardable);
+    let Some((kind, write)) = kind.and_then(|kind| Some((kind, kind.write?))) else {
+        return Err(Error::internal("the kind of the record can't be written"));
+    };
+    if let Some(missing) = kind
+        .manage
+        .iter()
+        .find(|feature| !rule.effect_features.iter().any(|own| own == feature.id))
+    {
+        return Err(Rejection::missing_features(&[missing.id]).into());
+    }
+    let ctx = &ctx.for_features(kind.manage)?;
+    let connection = ctx.read().await?;
+    let visible = (kind.find)(&connection, ctx.scope(), &[id]).await?;
+    drop(connection);
+    if visible.is_empty() {
+        return Err(Rejection::not_found("entity_not_found").into());
+    }
+    write(ctx, id, planned.fields.clone()).await
+}
+
+/// Returns the reason of a failed effect for the log and the response: nothing of the inside of the platform.
+fn reason(error: &Error) -> String {
+    let Error::Rejected(rejection) = error else {
+        return match error {
+            Error::Unavailable(_) | Error::Collision(_) => "unavailable".to_owned(),
+            _ => {
+                tracing::error!(%error, "effect of a rule failed");
+                "internal_error".to_owned()
+            }
+        };
+    };
+    if let Some(missing) = rejection
+        .members
+        .get("requiredFeatures")
+        .and_then(|value| value.as_array())
+    {
+        let missing: Vec<&str> = missing.iter().filter_map(|one| one.as_str()).collect();
+        return format!("missing feature: {}", missing.join(", "));
+    }
+    let details: Vec<String> = rejection
+        .details
+        .iter()
+        .map(|detail| format!("{} {}", detail.path, detail.message))
+        .collect();
+    let text = match details.is_empty() {
+        true => rejection.message.to_string(),
+        false => details.join("; "),
+    };
+    text.chars().take(500).collect()
+}

@@ -1,0 +1,374 @@
+//! Rules that judge commands: an interceptor of all commands on the kinds that modules offer for it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use backoffice_core::command::{CHILDREN, Hook, Interceptor, InterceptorContext, LINKS, Snapshot, Tx, Verdict};
+use backoffice_core::{Call, Result};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::compiled::{self, CompiledRule, Wanted};
+use crate::condition::reference::User;
+use crate::config::RulesConfig;
+use crate::engine::judge::judge;
+use crate::engine::settle::{self, About, LOG};
+use crate::engine::{Outcome, RunError, Subject, Trigger, recipients, user_of};
+
+/// Largest header with messages, in bytes.
+const LARGEST_HEADER: usize = 4096;
+
+/// Judges every command on a guardable kind, whoever executes it, and its undo and redo. Runs after the interceptors of other modules.
+pub(crate) const GUARD: Interceptor = Interceptor {
+    id: "business_rules.guard",
+    target: "*",
+    priority: 1000,
+    run: |tx, context| Box::pin(guard(tx, context)),
+};
+
+/// The change that rules judge.
+struct Change<'a> {
+    id: Uuid,
+    kind: &'static str,
+    /// The record as it will be, or as it was if it is deleted.
+    shown: &'a Snapshot,
+    /// Names of the change: `updated`, and those of further events about the record.
+    names: Vec<String>,
+    data: Value,
+}
+
+impl<'a> Change<'a> {
+    /// Returns the change that a hook sees; `None` if nothing changes.
+    fn of(tx: &Tx<'_>, context: &InterceptorContext<'a>) -> Option<Self> {
+        let shown = context.after.or(context.before)?;
+        let changed: Vec<&str> = context
+            .changes
+            .into_iter()
+            .flatten()
+            .map(|(field, _)| field.as_str())
+            .collect();
+        let (was, is) = (context.before.is_some(), context.after.is_some());
+        if was && is && changed.is_empty() {
+            return None;
+        }
+        let name = match (context.hook, was, is) {
+            (Hook::BeforeUndo, ..) => "undone",
+            (Hook::BeforeRedo, ..) => "redone",
+            (_, false, _) => "created",
+            (_, true, false) => "deleted",
+            (_, true, true) => "updated",
+        };
+        let mut names = vec![name.to_owned()];
+        if context.hook == Hook::AfterExecute {
+            let own = tx
+                .emitted(context.id)
+                .filter_map(|event| event.strip_prefix(context.kind));
+            names.extend(own.filter_map(|verb| verb.strip_prefix('.').map(str::to_owned)));
+        }
+        let mut data = fields(shown);
+        data.insert("_changed".to_owned(), json!(changed));
+        let before = context
+            .before
+            .map_or(Value::Null, |before| Value::Object(fields(before)));
+        data.insert("_before".to_owned(), before);
+        Some(Self {
+            id: context.id,
+            kind: context.kind,
+            shown,
+            names,
+            data: Value::Object(data),
+        })
+    }
+
+    fn organization(&self) -> Option<Uuid> {
+        self.shown.get("organizationId").and_then(Value::as_str)?.parse().ok()
+    }
+}
+
+/// Returns the fields of a record, without rows that belong to it.
+pub(crate) fn fields(snapshot: &Snapshot) -> Map<String, Value> {
+    fields_of(snapshot.members())
+}
+
+pub(crate) fn fields_of(members: &Map<String, Value>) -> Map<String, Value> {
+    let own = members.iter().filter(|(name, _)| *name != CHILDREN && *name != LINKS);
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verdict> {
+    if context.hook == Hook::BeforeExecute {
+        return Ok(Verdict::Continue);
+    }
+    if context.kind == "directory.organization" {
+        compiled::forget(tx)?;
+    }
+    let ctx = tx.context();
+    if !ctx
+        .platform()
+        .record_kind(context.kind)
+        .is_some_and(|kind| kind.guardable)
+    {
+        return Ok(Verdict::Continue);
+    }
+    let tenant = tx.tenant();
+    let rules = compiled::rules_of(tx.conn(), ctx.call(), tenant).await?;
+    if !rules.has(context.kind) {
+        return Ok(Verdict::Continue);
+    }
+    let Some(change) = Change::of(tx, context) else {
+        return Ok(Verdict::Continue);
+    };
+    let names: Vec<&str> = change.names.iter().map(String::as_str).collect();
+    let wanted = Wanted {
+        entity_type: change.kind,
+        changes: Some(&names),
+        is_event: false,
+        organization: change.organization(),
+        now: ctx.now(),
+    };
+    let candidates: Vec<Arc<CompiledRule>> = rules
+        .candidates(wanted)
+        .filter(|rule| rule.judges())
+        .map(Arc::clone)
+        .collect();
+    if candidates.is_empty() {
+        return Ok(Verdict::Continue);
+    }
+    let started = Instant::now();
+    let user = user(tx, &candidates).await?;
+    let outcome = judge_all(tx, &change, &candidates, &user)?;
+    metrics::histogram!("business_rules_guard_seconds").record(started.elapsed().as_secs_f64());
+    let verdict = decide(tx, change, user, outcome)?;
+    let result = match verdict {
+        Verdict::Continue => "allowed",
+        Verdict::Reject { .. } => "blocked",
+    };
+    metrics::counter!("business_rules_runs_total", "trigger" => "guard", "result" => result).increment(1);
+    Ok(verdict)
+}
+
+/// Returns the user of the request, with the e-mail address if a rule needs it.
+async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<User> {
+    let identity = tx.context().identity();
+    let mut user = user_of(identity);
+    let needs_email = rules
+        .iter()
+        .any(|rule| rule.body.as_ref().is_some_and(|body| body.needs_email));
+    if needs_email
+        && let Some(id) = settle::executor(identity)
+        && identity.tenant == tx.tenant()
+    {
+        let tenant = tx.tenant();
+        user.email = recipients::email_of(tx.conn(), tenant, id).await?;
+    }
+    Ok(user)
+}
+
+fn judge_all(tx: &Tx<'_>, change: &Change<'_>, rules: &[Arc<CompiledRule>], user: &User) -> Result<Outcome> {
+    let ctx = tx.context();
+    let config = ctx.call().provided::<RulesConfig>()?;
+    if rules.len() > config.max_rules {
+        return Ok(Outcome::too_many());
+    }
+    let id = change.id.to_string();
+    let subject = subject(tx.tenant(), change, &id);
+    let facts = subject.facts(user.clone(), ctx.now());
+    let started = Instant::now();
+    let mut outcome = Outcome::default();
+    for rule in rules {
+        if started.elapsed() > config.guard_run {
+            outcome.is_incomplete = true;
+            outcome.errors.push(RunError {
+                rule: Some(rule.key.clone()),
+                code: "not_run",
+            });
+            continue;
+        }
+        let mut run = judge(rule, &facts, tx.new_id(), false);
+        if run.elapsed > config.guard_rule {
+            run.error = Some("timeout".to_owned());
+        }
+        outcome.runs.push(run);
+    }
+    Ok(outcome)
+}
+
+fn subject<'a>(tenant: Uuid, change: &'a Change<'_>, id: &'a str) -> Subject<'a> {
+    Subject {
+        tenant,
+        organization: change.organization(),
+        entity_type: change.kind,
+        entity_id: Some(id),
+        event_type: change.names.first().map(String::as_str),
+        data: &change.data,
+    }
+}
+
+/// The rows, notifications and events of a judgement, until its transaction ends.
+pub(crate) struct Judgement {
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    kind: &'static str,
+    id: String,
+    name: Option<String>,
+    data: Value,
+    user: User,
+    executed_by: Option<Uuid>,
+    run: Uuid,
+    outcome: Outcome,
+}
+
+impl Judgement {
+    fn about(&self, now: backoffice_core::Timestamp) -> About<'_> {
+        About {
+            subject: Subject {
+                tenant: self.tenant,
+                organization: self.organization,
+                entity_type: self.kind,
+                entity_id: Some(&self.id),
+                event_type: self.name.as_deref(),
+                data: &self.data,
+            },
+            run: self.run,
+            trigger: Trigger::Guard,
+            user: &self.user,
+            executed_by: self.executed_by,
+            now,
+        }
+    }
+}
+
+/// Lets the command continue or rejects it, and leaves what the judgement writes for the end of the transaction.
+fn decide(tx: &mut Tx<'_>, change: Change<'_>, user: User, outcome: Outcome) -> Result<Verdict> {
+    let ctx = tx.context();
+    let is_allowed = outcome.allows();
+    let messages = outcome.messages();
+    let verdict = match is_allowed {
+        true => Verdict::Continue,
+        false => rejection(&outcome, &messages),
+    };
+    if is_allowed && !messages.is_empty() {
+        tx.response_header("x-rule-messages", header(&messages));
+    }
+    let config = ctx.call().provided::<RulesConfig>()?;
+    let mut judgement = Judgement {
+        tenant: tx.tenant(),
+        organization: change.organization(),
+        kind: change.kind,
+        id: change.id.to_string(),
+        name: change.names.first().cloned(),
+        data: change.data,
+        user,
+        executed_by: settle::executor(ctx.identity()),
+        run: tx.new_id(),
+        outcome,
+    };
+    // A rule that neither blocks nor acts is of no interest.
+    let is_logged = |run: &crate::engine::RuleRun| {
+        config.log_passes || run.vetoes() || !run.results.is_empty() || run.error.is_some()
+    };
+    judgement.outcome.runs.retain(is_logged);
+    if judgement.outcome.runs.is_empty() {
+        return Ok(verdict);
+    }
+    if is_allowed {
+        tx.defer(judgement);
+    } else {
+        let call = ctx.call().clone();
+        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, judgement)));
+    }
+    Ok(verdict)
+}
+
+/// Returns the 422 of a command that rules disallow.
+fn rejection(outcome: &Outcome, messages: &[Value]) -> Verdict {
+    let first = messages.first().and_then(|message| message.get("message")?.as_str());
+    let blocking = outcome.runs.iter().filter(|run| run.vetoes());
+    let reason = |run: &crate::engine::RuleRun| {
+        let shown = run.messages.first().map(|message| message.text.clone());
+        let blocked = run.results.iter().find(|result| result.word == "BLOCK_TRANSITION");
+        let blocked = blocked.and_then(|result| result.fields.get("message")?.as_str().map(str::to_owned));
+        shown.or(blocked)
+    };
+    let rules: Vec<Value> = blocking
+        .clone()
+        .map(|run| json!({"ruleId": run.rule.key, "ruleName": run.rule.name, "message": reason(run)}))
+        .collect();
+    let text = first.map(str::to_owned).or_else(|| blocking.clone().find_map(reason));
+    let text = text.unwrap_or_else(|| "Blocked by business rule".to_owned());
+    let mut body = Map::new();
+    body.insert("error".to_owned(), json!(text));
+    body.insert("code".to_owned(), json!("business_rule_blocked"));
+    body.insert("rules".to_owned(), json!(rules));
+    body.insert("messages".to_owned(), json!(messages));
+    if !outcome.errors.is_empty() {
+        let errors: Vec<Value> = outcome.errors.iter().map(RunError::to_value).collect();
+        body.insert("errors".to_owned(), json!(errors));
+    }
+    Verdict::Reject {
+        message: text,
+        code: Some("business_rule_blocked".to_owned()),
+        status: Some(422),
+        body: Some(body),
+    }
+}
+
+/// Returns the messages for the header of a response: as many as fit.
+fn header(messages: &[Value]) -> String {
+    let encoded = |messages: &[Value]| {
+        let json = Value::Array(messages.to_vec()).to_string();
+        let encoded: String = url::form_urlencoded::byte_serialize(json.as_bytes()).collect();
+        encoded.replace('+', "%20")
+    };
+    let fitting = (0..=messages.len())
+        .rev()
+        .map(|number| encoded(messages.get(..number).unwrap_or_default()));
+    fitting
+        .into_iter()
+        .find(|header| header.len() <= LARGEST_HEADER)
+        .unwrap_or_default()
+}
+
+/// Writes the judgements of allowed changes, together with them.
+pub(crate) async fn write_allowed(tx: &mut Tx<'_>, judgements: Vec<Judgement>) -> Result<()> {
+    let (ctx, now) = (tx.context(), tx.now());
+    let mut rows = Vec::new();
+    for mut judgement in judgements {
+        let mut runs = std::mem::take(&mut judgement.outcome.runs);
+        let leavings = settle::settle(tx.conn(), ctx.call(), judgement.about(now), &mut runs).await?;
+        rows.extend(leavings.rows);
+        backoffice_notifications::send(tx, &leavings.notifications).await?;
+        for event in leavings.events {
+            tx.emit(event);
+        }
+    }
+    settle::write_rows(tx.conn(), &rows).await?;
+    tx.changed(LOG);
+    Ok(())
+}
+
+/// Writes the judgement of a blocked command, after its rollback.
+async fn write_blocked(
+    connection: &mut diesel_async::AsyncPgConnection,
+    call: Call,
+    mut judgement: Judgement,
+) -> Result<()> {
+    let mut runs = std::mem::take(&mut judgement.outcome.runs);
+    let leavings = settle::settle(connection, &call, judgement.about(call.now), &mut runs).await?;
+    settle::write_last(connection, &call, judgement.tenant, &leavings).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_has_as_many_messages_as_fit() {
+        let message = |length: usize| json!({"level": "info", "message": "x".repeat(length), "ruleId": "r"});
+        let number = |header: &str| header.matches("ruleId").count();
+
+        assert_eq!(number(&header(&[message(10), message(10)])), 2);
+        assert_eq!(number(&header(&[message(10), message(5000), message(10)])), 1);
+        assert_eq!(header(&[message(5000)]), "%5B%5D");
+    }
+}

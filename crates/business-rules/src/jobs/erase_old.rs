@@ -1,0 +1,56 @@
+//! Deletes old executions.
+
+use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::{Result, Scope};
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Timestamptz};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+
+use crate::config::RulesConfig;
+
+/// The name of the schedule.
+pub(crate) const SCHEDULE: &str = "business_rules.erase_old";
+/// How often the job runs.
+pub(crate) const EVERY: time::Duration = time::Duration::hours(6);
+/// Rows that one step deletes.
+const CHUNK: i64 = 5000;
+
+/// Skips rows that another transaction has locked; the next run finds them.
+const ERASE: [&str; 2] = [
+    "delete from business_rules_execution_logs n using (
+        select tenant_id, id from business_rules_execution_logs where executed_at < $1 order by executed_at limit $2 for update skip locked
+    ) old where n.tenant_id = old.tenant_id and n.id = old.id",
+    "delete from business_rules_runs n using (
+        select tenant_id, id from business_rules_runs where created_at < $1 order by created_at limit $2 for update skip locked
+    ) old where n.tenant_id = old.tenant_id and n.id = old.id",
+];
+
+/// Deletes executions that are older than `business_rules.log_retention`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct EraseOld {}
+
+impl Job for EraseOld {
+    const KIND: &'static str = "business_rules.log.erase_old";
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let config = work.call().provided::<RulesConfig>()?;
+        let kept = time::Duration::try_from(config.log_retention).unwrap_or(time::Duration::MAX);
+        let (before, cursor) = (work.now().before(kept), work.cursor() + 1);
+        let mut chunk = work.begin(&Scope::system()).await?;
+        let mut most = 0;
+        for statement in ERASE {
+            let erased = sql_query(statement)
+                .bind::<Timestamptz, _>(before)
+                .bind::<BigInt, _>(CHUNK)
+                .execute(chunk.connection())
+                .await?;
+            most = most.max(erased);
+        }
+        chunk.advance(cursor).await?;
+        if i64::try_from(most).unwrap_or(CHUNK) < CHUNK {
+            return Ok(Step::Done);
+        }
+        Ok(Step::More)
+    }
+}

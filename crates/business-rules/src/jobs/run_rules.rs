@@ -1,0 +1,177 @@
+//! Runs the rules that an event starts, one in each step.
+
+use std::sync::Arc;
+
+use backoffice_core::command::{LoggedChange, logged};
+use backoffice_core::events::Event;
+use backoffice_core::identity::Identity;
+use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::{Call, Cause, RequestContext, Result, Scope};
+use backoffice_notifications::{New, Severity};
+use diesel_async::AsyncPgConnection;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::acl;
+use crate::compiled::{self, CompiledRule};
+use crate::condition::reference::User;
+use crate::config::RulesConfig;
+use crate::engine::settle::{self, About, Leavings};
+use crate::engine::{Outcome, Subject, Trigger, recipients, run};
+use crate::guard::fields_of;
+use crate::texts::FAILED;
+
+/// The rules that an event starts. The cursor counts the finished ones: a crash repeats at most the rule that was under way.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RunRules {
+    /// Kind of the record.
+    pub(crate) kind: String,
+    /// The change: the last word of the event.
+    pub(crate) change: String,
+    /// Id of the record.
+    pub(crate) record: Option<String>,
+    /// Organization of the record.
+    pub(crate) organization: Option<Uuid>,
+    /// The log entry of the change.
+    pub(crate) log_id: Option<Uuid>,
+    /// The rules in their order.
+    pub(crate) rules: Vec<Uuid>,
+}
+
+impl Job for RunRules {
+    const KIND: &'static str = "business_rules.rule.run";
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let number = usize::try_from(work.cursor()).unwrap_or(usize::MAX);
+        let Some(id) = self.rules.get(number).copied() else {
+            return Ok(Step::Done);
+        };
+        let (call, tenant) = (work.call().clone(), work.tenant());
+        let (change, rule) = {
+            let mut connection = call.database().unlogged(&Scope::tenant(tenant)).await?;
+            let change = match self.log_id {
+                Some(log_id) => logged(&mut connection, tenant, log_id).await?,
+                None => None,
+            };
+            let rules = compiled::rules_of(&mut connection, &call, tenant).await?;
+            (change, rules.find(id).map(Arc::clone))
+        };
+        let cursor = work.cursor() + 1;
+        // The rule was deleted or disabled, or the entry was removed.
+        let (Some(change), Some(rule)) = (change, rule) else {
+            work.begin(&Scope::tenant(tenant)).await?.advance(cursor).await?;
+            return Ok(Step::More);
+        };
+        let depth = change.depth();
+        let (data, user) = (data_of(&change), user_of(&change));
+        let subject = Subject {
+            tenant,
+            organization: self.organization,
+            entity_type: &self.kind,
+            entity_id: self.record.as_deref(),
+            event_type: Some(&self.change),
+            data: &data,
+        };
+        let is_too_deep = depth >= call.provided::<RulesConfig>()?.max_depth;
+        let mut outcome = match is_too_deep {
+            true => Outcome::default(),
+            false => executed(&call, &rule, depth, subject, user.clone()).await?,
+        };
+        let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
+        let about = About {
+            subject,
+            run: call.platform().ids().at(call.now),
+            trigger: Trigger::Event,
+            user: &user,
+            executed_by: None,
+            now: call.now,
+        };
+        let mut leavings = settle::settle(chunk.connection(), &call, about, &mut outcome.runs).await?;
+        let failure = match is_too_deep {
+            true => Some("rules start each other too many times".to_owned()),
+            false => outcome.runs.iter().find_map(failure),
+        };
+        let result = if failure.is_some() { "failed" } else { "done" };
+        metrics::counter!("business_rules_runs_total", "trigger" => "event", "result" => result).increment(1);
+        if let Some(reason) = failure {
+            report(chunk.connection(), tenant, &rule, &reason, &mut leavings).await?;
+        }
+        settle::write_last(chunk.connection(), &call, tenant, &leavings).await?;
+        chunk.advance(cursor).await?;
+        Ok(Step::More)
+    }
+}
+
+/// Runs the rule as a principal of its own: with the features that its effects need, in its organization.
+async fn executed(
+    call: &Call,
+    rule: &Arc<CompiledRule>,
+    depth: u32,
+    subject: Subject<'_>,
+    user: User,
+) -> Result<Outcome> {
+    let name = format!("rule {}", rule.key);
+    let identity = Identity::limited(name, subject.tenant, rule.organization, &rule.effect_features);
+    let ctx = RequestContext::limited(call, identity).await?;
+    let ctx = ctx.caused_by(Cause { rule: rule.id, depth });
+    let facts = subject.facts(user, call.now);
+    run::run(&ctx, std::slice::from_ref(rule), subject, &facts, false).await
+}
+
+/// Returns the record as it is after the change, or was before a deletion, with the record before and the names of the changed fields.
+fn data_of(change: &LoggedChange) -> Value {
+    let fields = |snapshot: &Option<Value>| snapshot.as_ref().and_then(Value::as_object).map(fields_of);
+    let before = fields(&change.snapshot_before);
+    let mut data: Map<String, Value> = fields(&change.snapshot_after)
+        .or_else(|| before.clone())
+        .unwrap_or_default();
+    data.insert("_before".to_owned(), before.map_or(Value::Null, Value::Object));
+    data.insert("_changed".to_owned(), json!(change.changed_fields));
+    Value::Object(data)
+}
+
+/// Returns the user who has made the change.
+fn user_of(change: &LoggedChange) -> User {
+    User {
+        id: change
+            .actor_id
+            .filter(|_| change.actor_kind == "user")
+            .map(|id| id.to_string()),
+        ..User::default()
+    }
+}
+
+/// Returns the reason why a rule has failed.
+fn failure(run: &crate::engine::RuleRun) -> Option<String> {
+    let of_action = || run.results.iter().find_map(|result| result.error.clone());
+    run.error.clone().or_else(of_action)
+}
+
+/// Announces the failure of a rule, and notifies those who manage rules.
+async fn report(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    rule: &CompiledRule,
+    reason: &str,
+    leavings: &mut Leavings,
+) -> Result<()> {
+    let event = Event::new("business_rules.rule.execution_failed", rule.id)
+        .with("ruleId", rule.key.clone())
+        .with("reason", reason)
+        .in_organization(rule.organization)
+        .shown_to(acl::VIEW);
+    leavings.events.push(event);
+    for user in recipients::holders(connection, tenant, acl::MANAGE).await? {
+        let new = New {
+            severity: Severity::Error,
+            organization: rule.organization,
+            group_key: Some(rule.id.to_string()),
+            ..New::of(FAILED, user)
+                .with("rule", rule.name.clone())
+                .with("reason", reason)
+        };
+        leavings.notifications.push(new);
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+#![doc = include_str!("../README.md")]
+
+pub mod acl;
+pub mod commands;
+pub mod model;
+pub mod query;
+
+mod action;
+mod compiled;
+mod condition;
+mod config;
+mod documented;
+mod engine;
+mod events;
+mod guard;
+mod http;
+mod interceptors;
+mod jobs;
+mod navigation;
+mod schema;
+mod texts;
+
+use std::sync::Arc;
+
+use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
+use backoffice_core::db::Migrations;
+use backoffice_core::registry::{Registry, Startup};
+use diesel_migrations::embed_migrations;
+
+pub use config::RulesConfig;
+
+const MIGRATIONS: Migrations = embed_migrations!("migrations");
+
+/// The module of business rules.
+pub static MODULE: Module = Module {
+    name: "business-rules",
+    title: "Business rules",
+    requires: &["api-keys", "auth", "notifications"],
+    features: acl::FEATURES,
+    default_grants: acl::DEFAULT_GRANTS,
+    navigation: navigation::NAVIGATION,
+    nav_titles: navigation::NAV_TITLES,
+    config_sections: &["business_rules"],
+    rate_limits: http::RATE_LIMITS,
+    migrations: Some(MIGRATIONS),
+    routes: http::routes,
+    register,
+    start,
+    background: |runtime| {
+        let cache = runtime.platform.provided().get::<compiled::RuleCache>()?;
+        Some(Box::pin(cache.watch(runtime)))
+    },
+    ..Module::EMPTY
+};
+
+fn register(registry: &mut Registry) {
+    registry
+        .extend(texts::NOTIFIED)
+        .extend(texts::FAILED)
+        .entity::<model::Rule>()
+        .entity::<model::RuleSet>()
+        .entity::<model::SetMember>()
+        .entity::<model::Run>()
+        .command::<commands::CreateRule>()
+        .command::<commands::UpdateRule>()
+        .command::<commands::DeleteRule>()
+        .command::<commands::CreateSet>()
+        .command::<commands::UpdateSet>()
+        .command::<commands::DeleteSet>()
+        .command::<commands::CreateMember>()
+        .command::<commands::UpdateMember>()
+        .command::<commands::DeleteMember>()
+        .command::<commands::RecordRun>()
+        .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_RULES)
+        .interceptor(guard::GUARD)
+        .deferred_work::<guard::Judgement>(|tx, judgements| Box::pin(guard::write_allowed(tx, judgements)))
+        .subscribe(events::START_RULES)
+        .job::<jobs::RunRules>()
+        .job::<jobs::EraseOld>()
+        .schedule::<jobs::EraseOld>(jobs::ERASE_SCHEDULE, jobs::ERASE_EVERY);
+}
+
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    let config: RulesConfig = startup.config().section("business_rules")?;
+    startup.provide(Arc::new(config.checked()?));
+    startup.provide(Arc::new(compiled::new_cache()));
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Rules of sets.
+
+use std::collections::HashSet;
+
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::crud::{self, Record};
+use backoffice_core::{Feature, Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
+use diesel_async::RunQueryDsl;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::RuleSet;
+use crate::schema::{
+    business_rules_rules as rules, business_rules_set_members as members, business_rules_sets as sets,
+};
+use crate::{acl, query};
+
+/// A rule in a set, the entity `business_rules.set_member`.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
+#[diesel(table_name = members, check_for_backend(Pg))]
+#[serde(rename_all = "camelCase")]
+pub struct SetMember {
+    /// The tenant.
+    pub tenant_id: Uuid,
+    /// The id.
+    pub id: Uuid,
+    /// The organization of the set.
+    pub organization_id: Option<Uuid>,
+    /// The set.
+    pub set_id: Uuid,
+    /// The rule.
+    pub rule_id: Uuid,
+    /// The position: members run in ascending order, then by id.
+    pub sequence: i32,
+    /// Whether the rule runs with the set.
+    pub enabled: bool,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// The resource whose deletion deletes members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Rule,
+    Set,
+}
+
+/// Adds the members that are deleted and restored with the resources of snapshots.
+pub(super) async fn with_members(tx: &mut Tx<'_>, by: By, snapshots: Snapshots) -> Result<Snapshots> {
+    let ids: Vec<Uuid> = snapshots.keys().copied().collect();
+    let rows = members::table.filter(members::tenant_id.eq(tx.tenant())).into_boxed();
+    let rows = match by {
+        By::Rule => rows.filter(members::rule_id.eq_any(ids)),
+        By::Set => rows.filter(members::set_id.eq_any(ids)),
+    };
+    let rows = rows.order(members::id).select(SetMember::as_select());
+    let rows: Vec<SetMember> = rows.load(tx.conn()).await?;
+    let owner = |member: &SetMember| match by {
+        By::Rule => member.rule_id,
+        By::Set => member.set_id,
+    };
+    let with_own = |(id, snapshot): (Uuid, Snapshot)| {
+        let own: Vec<&SetMember> = rows.iter().filter(|member| owner(member) == id).collect();
+        Ok((id, snapshot.with_children(SetMember::KIND, &own)?))
+    };
+    snapshots.into_iter().map(with_own).collect()
+}
+
+impl SetMember {
+    /// Restores the members that were deleted with the resources of snapshots. Those whose other side was deleted since are left out.
+    pub(super) async fn restore(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        let mut rows = Vec::new();
+        for snapshot in snapshots {
+            rows.extend(snapshot.children::<Self>(Self::KIND)?.unwrap_or_default());
+        }
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let number = rows.len();
+        let rules: HashSet<Uuid> = rules::table
+            .filter(rules::tenant_id.eq(tx.tenant()))
+            .filter(rules::id.eq_any(rows.iter().map(|row| row.rule_id).collect::<Vec<_>>()))
+            .select(rules::id)
+            .for_key_share()
+            .load(tx.conn())
+            .await?
+            .into_iter()
+            .collect();
+        let sets: HashSet<Uuid> = sets::table
+            .filter(sets::tenant_id.eq(tx.tenant()))
+            .filter(sets::id.eq_any(rows.iter().map(|row| row.set_id).collect::<Vec<_>>()))
+            .select(sets::id)
+            .for_key_share()
+            .load(tx.conn())
+            .await?
+            .into_iter()
+            .collect();
+        rows.retain(|row| rules.contains(&row.rule_id) && sets.contains(&row.set_id));
+        for row in &mut rows {
+            row.updated_at = tx.now();
+        }
+        let dropped = rows.len() < number;
+        if !rows.is_empty() {
+            Self::write(tx, &rows).await?;
+        }
+        Ok(if dropped {
+            vec!["members".to_owned()]
+        } else {
+            Vec::new()
+        })
+    }
+}
+
+impl Entity for SetMember {
+    const KIND: &'static str = "business_rules.set_member";
+    const NOT_FOUND: &'static str = "Member not found";
+    const VIEW: Option<Feature> = Some(acl::VIEW);
+
+    async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
+        let visible = query::sets::members_in_scope(locker.scope()).filter(members::id.eq_any(ids));
+        let locked = visible.order(members::id).select(Self::as_select()).for_update();
+        Ok(crud::locked(locked.load(&mut locker.connection()).await?))
+    }
+
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        crud::load::<Self>(tx, ids).await
+    }
+
+    async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
+        crud::store::<Self>(tx, snapshots).await
+    }
+
+    async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        let rows = members::table.filter(members::tenant_id.eq(tx.tenant()));
+        delete(rows.filter(members::id.eq_any(ids))).execute(tx.conn()).await?;
+        Ok(())
+    }
+
+    fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
+        let id = snapshot.get("setId")?.as_str()?.parse().ok()?;
+        Some(EntityRef {
+            kind: RuleSet::KIND,
+            id,
+        })
+    }
+}

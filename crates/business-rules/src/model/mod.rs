@@ -1,0 +1,20 @@
+//! Rows and entities.
+
+mod member;
+mod rule;
+mod run;
+mod set;
+
+pub use member::SetMember;
+pub use rule::Rule;
+pub use run::Run;
+pub use set::RuleSet;
+
+/// Types of rules: the first two judge changes before they are committed, the others act after that.
+pub const RULE_TYPES: [&str; 5] = ["GUARD", "VALIDATION", "CALCULATION", "ACTION", "ASSIGNMENT"];
+
+/// Whether rules of this type judge changes.
+#[must_use]
+pub fn judges(rule_type: &str) -> bool {
+    matches!(rule_type, "GUARD" | "VALIDATION")
+}

@@ -1,0 +1,5 @@
+//! Reads. Every statement begins with a scope.
+
+pub mod logs;
+pub mod rules;
+pub mod sets;

@@ -1,0 +1,177 @@
+//! Rules that events start.
+
+use actix_web::http::Method;
+use backoffice_test_accounts::TwoTenants;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{DEALS, RULES, action, condition, create, deal, fixture, logs, rule, stored, with};
+
+const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+
+/// Delivers events and runs jobs until nothing is left.
+async fn settle(fixture: &TwoTenants) {
+    while fixture.app.deliver_events().await + fixture.app.run_jobs().await > 0 {}
+}
+
+fn set(field: &str, value: Value) -> Value {
+    action("SET_FIELD", json!({"field": field, "value": value}))
+}
+
+/// A rule that describes updated deals.
+fn describe() -> Value {
+    let fields = json!({
+        "eventType": "updated", "conditionExpression": condition("_changed", "CONTAINS", json!("title")),
+        "successActions": [set("description", json!("Was {{_before.title}}"))],
+    });
+    with(rule("describe", "ACTION", "customers.deal"), fields)
+}
+
+async fn rename(fixture: &TwoTenants, id: Uuid, title: &str) -> Value {
+    let request = fixture.app.request(Method::PUT, DEALS).bearer(&fixture.a.token);
+    let response = request.json(&json!({"id": id, "title": title})).send().await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.operation().expect("an undoable change")["undoToken"].clone()
+}
+
+async fn entries(fixture: &TwoTenants) -> Vec<Value> {
+    let sql = "select actor_kind, actor_id, actor_name, context, history_action from audit_action_logs \
+        where command_id = 'customers.deal.update' order by seq";
+    fixture.app.rows(sql).await
+}
+
+#[actix_web::test]
+async fn rul_5_an_event_starts_a_rule_that_acts_by_itself() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let rule_id = create(&fixture, RULES, describe()).await;
+    settle(&fixture).await;
+
+    rename(&fixture, id, "New").await;
+    settle(&fixture).await;
+
+    assert_eq!(stored(&fixture, id).await["description"], "Was Old");
+    let entries = entries(&fixture).await;
+    let own = &entries[1];
+    assert_eq!(
+        (entries.len(), &own["actor_kind"], &own["actor_id"]),
+        (2, &json!("system"), &Value::Null)
+    );
+    assert_eq!(
+        (&own["actor_name"], &own["context"]["ruleId"]),
+        (&json!("rule describe"), &json!(rule_id))
+    );
+    let logs = logs(&fixture).await;
+    assert_eq!(
+        (&logs[0]["trigger"], &logs[0]["executedBy"]),
+        (&json!("event"), &Value::Null)
+    );
+    // The change by the rule starts it again, but the title has not changed then.
+    let results: Vec<&Value> = logs.iter().map(|log| &log["executionResult"]).collect();
+    assert_eq!(results, ["SUCCESS", "FAILURE"]);
+}
+
+#[actix_web::test]
+async fn rul_19_taking_a_change_back_starts_no_rule() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    create(&fixture, RULES, describe()).await;
+    let token = rename(&fixture, id, "New").await;
+    settle(&fixture).await;
+    let before = logs(&fixture).await.len();
+
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, UNDO, json!({"undoToken": token}))
+        .await;
+    settle(&fixture).await;
+
+    // The entry of the rule came later, on the same record.
+    assert!(status == 200 || status == 400, "{status} {body}");
+    assert_eq!(logs(&fixture).await.len(), before);
+    assert_eq!(stored(&fixture, id).await["description"], "Was Old");
+}
+
+#[actix_web::test]
+async fn rul_8_rules_that_start_each_other_stop() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "D").await;
+    for (key, field) in [("a", "description"), ("b", "source")] {
+        let fields = json!({"eventType": "updated", "successActions": [set(field, json!("{{now}} {{updatedAt}}"))]});
+        create(&fixture, RULES, with(rule(key, "ACTION", "customers.deal"), fields)).await;
+    }
+
+    rename(&fixture, id, "E").await;
+    for _ in 0..50 {
+        fixture.app.advance(backoffice_test_support::Duration::seconds(1));
+        if fixture.app.deliver_events().await + fixture.app.run_jobs().await == 0 {
+            break;
+        }
+    }
+
+    assert_eq!(fixture.app.deliver_events().await + fixture.app.run_jobs().await, 0);
+    let sql = "select payload from core_outbox_events where name = 'business_rules.rule.execution_failed'";
+    let failed = fixture.app.rows(sql).await;
+    assert!(!failed.is_empty());
+    assert_eq!(failed[0]["payload"]["reason"], "rules start each other too many times");
+    let depths: Vec<u64> = entries(&fixture)
+        .await
+        .iter()
+        .filter_map(|entry| entry["context"]["depth"].as_u64())
+        .collect();
+    assert_eq!(depths.iter().max(), Some(&3));
+    let (_, page) = fixture.app.get(&fixture.a.token, "/notifications").await;
+    assert_eq!(page["items"][0]["type"], "business_rules.rule.execution_failed");
+}
+
+#[actix_web::test]
+async fn a_rule_without_an_event_type_runs_once_for_a_change() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "D").await;
+    settle(&fixture).await;
+    create(&fixture, RULES, rule("all", "ACTION", "customers.deal")).await;
+
+    let body = json!({"id": id, "ownerUserId": fixture.a.admin});
+    assert_eq!(fixture.app.put(&fixture.a.token, DEALS, body).await.0, 200);
+    settle(&fixture).await;
+
+    assert_eq!(logs(&fixture).await.len(), 1);
+}
+
+#[actix_web::test]
+async fn an_effect_beyond_the_features_of_its_rule_fails() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    create(&fixture, RULES, describe()).await;
+    fixture
+        .app
+        .sql("update business_rules_rules set effect_features = '{}'")
+        .await;
+
+    rename(&fixture, id, "New").await;
+    settle(&fixture).await;
+
+    let log = logs(&fixture).await.remove(0);
+    let result = &log["outputContext"]["actionsExecuted"]["results"][0];
+    assert_eq!(
+        (&result["success"], &result["error"]),
+        (&json!(false), &json!("missing feature: customers.deals.manage"))
+    );
+    assert_eq!(stored(&fixture, id).await["description"], Value::Null);
+}
+
+#[actix_web::test]
+async fn a_rule_of_an_organization_acts_only_there() {
+    let fixture = fixture().await;
+    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
+    create(&fixture, RULES, with(describe(), json!({"organizationId": branch}))).await;
+    let own = deal(&fixture, "Old").await;
+    let theirs = create(&fixture, DEALS, json!({"title": "Old", "organizationId": branch})).await;
+
+    rename(&fixture, own, "New").await;
+    rename(&fixture, theirs, "New").await;
+    settle(&fixture).await;
+
+    assert_eq!(stored(&fixture, own).await["description"], Value::Null);
+    assert_eq!(stored(&fixture, theirs).await["description"], "Was Old");
+}

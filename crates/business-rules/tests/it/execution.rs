@@ -1,0 +1,483 @@
+//! Executions by request.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{EXECUTE, RULES, action, condition, create, deal, fixture, logs, message, rule, stored, with};
+
+fn input(data: Value) -> Value {
+    json!({"entityType": "x.y", "data": data})
+}
+
+fn below_1000() -> Value {
+    with(
+        rule("limit", "GUARD", "x.y"),
+        json!({"conditionExpression": condition("amount", "<", json!(1000))}),
+    )
+}
+
+#[actix_web::test]
+async fn rul_2_a_guard_allows_what_its_condition_holds_for() {
+    let fixture = fixture().await;
+    let id = create(&fixture, RULES, below_1000()).await;
+    let execute = async |amount: i32| {
+        let (status, body) = fixture
+            .app
+            .post(&fixture.a.token, EXECUTE, input(json!({"amount": amount})))
+            .await;
+        assert_eq!(status, 200, "{body}");
+        body
+    };
+
+    let (allowed, blocked) = (execute(500).await, execute(1500).await);
+
+    assert_eq!(
+        (&allowed["allowed"], &blocked["allowed"]),
+        (&json!(true), &json!(false))
+    );
+    let ran = &allowed["executedRules"][0];
+    assert_eq!(
+        (&ran["ruleId"], &ran["id"], &ran["conditionResult"]),
+        (&json!("limit"), &json!(id), &json!(true))
+    );
+    assert!(ran["executionTime"].is_number() && allowed["totalExecutionTime"].is_number());
+    let logs = logs(&fixture).await;
+    let results: Vec<&Value> = logs.iter().map(|log| &log["executionResult"]).collect();
+    assert_eq!(results, ["SUCCESS", "FAILURE"]);
+    assert_eq!(logs[0]["entityId"], json!(Uuid::nil()));
+    assert_eq!((&logs[0]["ruleId"], &logs[0]["trigger"]), (&json!(id), &json!("api")));
+    assert_eq!(logs[0]["executedBy"], json!(fixture.a.admin));
+    assert_eq!(logs[0]["id"], ran["logId"]);
+    let entries = fixture
+        .app
+        .rows(
+            "select resource_kind, undo_secret from audit_action_logs where command_id = 'business_rules.run.execute'",
+        )
+        .await;
+    assert_eq!(
+        entries,
+        vec![json!({"resource_kind": "business_rules.run", "undo_secret": null}); 2]
+    );
+}
+
+#[actix_web::test]
+async fn without_rules_everything_is_allowed() {
+    let fixture = fixture().await;
+
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, EXECUTE, json!({"entityType": "x.y"}))
+        .await;
+
+    assert_eq!(
+        (status, &body["allowed"], &body["executedRules"]),
+        (200, &json!(true), &json!([]))
+    );
+}
+
+#[actix_web::test]
+async fn rul_4_a_dry_run_leaves_nothing() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let actions = json!([
+        action("SET_FIELD", json!({"field": "title", "value": "New"})),
+        action("NOTIFY", json!({"message": "m", "recipients": ["role:admin"]})),
+        action("EMIT_EVENT", json!({"eventName": "own.happened"})),
+        message("SHOW_INFO", "Deal {{data.title}}"),
+    ]);
+    let body = with(
+        rule("r1", "ACTION", "customers.deal"),
+        json!({"successActions": actions}),
+    );
+    create(&fixture, RULES, body).await;
+    let tables = ["core_rate_limits", "audit_access_logs", "auth_sessions"];
+    let before = fixture.app.snapshot_without(&tables, &[]).await;
+
+    let input = json!({"entityType": "customers.deal", "entityId": id, "data": {"title": "x"}, "dryRun": true});
+    let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    assert_eq!(status, 200, "{body}");
+    let executed = &body["executedRules"][0];
+    assert_eq!(
+        (&executed["actionsExecuted"]["simulated"], &executed["logId"]),
+        (&json!(true), &Value::Null)
+    );
+    let results = executed["actionsExecuted"]["results"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    assert_eq!(results.len(), 4);
+    assert!(
+        results
+            .iter()
+            .all(|one| one["simulated"] == json!(true) && one["success"] == json!(true))
+    );
+    assert_eq!(
+        body["messages"],
+        json!([{"level": "info", "message": "Deal x", "ruleId": "r1"}])
+    );
+    assert_eq!(fixture.app.snapshot_without(&tables, &[]).await, before);
+    assert_eq!(stored(&fixture, id).await["title"], "Old");
+}
+
+#[actix_web::test]
+async fn fields_are_set_by_the_command_of_their_module() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let actions = json!([
+        action(
+            "SET_FIELD",
+            json!({"field": "title", "value": "{{data.title}} of {{entityType}}"})
+        ),
+        action("SET_FIELD", json!({"field": "probability", "value": "{{number}}"})),
+    ]);
+    let rule_id = create(
+        &fixture,
+        RULES,
+        with(
+            rule("r1", "CALCULATION", "customers.deal"),
+            json!({"successActions": actions}),
+        ),
+    )
+    .await;
+
+    let input = json!({"entityType": "customers.deal", "entityId": id, "data": {"title": "New", "number": 40}});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    let results = &body["executedRules"][0]["actionsExecuted"]["results"];
+    assert_eq!(results[1]["patch"], json!({"probability": 40}), "{body}");
+    let deal = stored(&fixture, id).await;
+    assert_eq!(
+        (&deal["title"], &deal["probability"]),
+        (&json!("New of customers.deal"), &json!(40))
+    );
+    let sql = "select actor_id, context from audit_action_logs where command_id = 'customers.deal.update'";
+    let entries = fixture.app.rows(sql).await;
+    assert_eq!((entries.len(), &entries[0]["actor_id"]), (1, &json!(fixture.a.admin)));
+    assert_eq!(
+        (&entries[0]["context"]["ruleId"], &entries[0]["context"]["depth"]),
+        (&json!(rule_id), &json!(1))
+    );
+}
+
+#[actix_web::test]
+async fn rul_13_a_caller_needs_the_features_of_the_effects() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let actions = json!([action("SET_FIELD", json!({"field": "title", "value": "New"}))]);
+    create(
+        &fixture,
+        RULES,
+        with(
+            rule("r1", "ACTION", "customers.deal"),
+            json!({"successActions": actions}),
+        ),
+    )
+    .await;
+    fixture.role("Executor", &["business_rules.execute"], None).await;
+    let (_, executor) = fixture.user("executor@alpha.test", &["Executor"]).await;
+
+    let input = json!({"entityType": "customers.deal", "entityId": id});
+    let (status, body) = fixture.app.post(&executor, EXECUTE, input).await;
+
+    let result = &body["executedRules"][0]["actionsExecuted"]["results"][0];
+    assert_eq!((status, &result["success"]), (200, &json!(false)), "{body}");
+    assert_eq!(result["error"], "missing feature: customers.deals.manage");
+    assert_eq!(stored(&fixture, id).await["title"], "Old");
+    let logs = logs(&fixture).await;
+    let logged = &logs[0]["outputContext"]["actionsExecuted"]["results"][0]["error"];
+    assert_eq!(logged, "missing feature: customers.deals.manage");
+}
+
+#[actix_web::test]
+async fn an_effect_on_an_invisible_record_fails() {
+    let fixture = fixture().await;
+    let actions = json!([action("SET_FIELD", json!({"field": "title", "value": "New"}))]);
+    create(
+        &fixture,
+        RULES,
+        with(
+            rule("r1", "ACTION", "customers.deal"),
+            json!({"successActions": actions}),
+        ),
+    )
+    .await;
+    let (status, theirs) = fixture
+        .app
+        .post(&fixture.b.token, crate::fixture::DEALS, json!({"title": "Theirs"}))
+        .await;
+    assert_eq!(status, 201);
+
+    for id in [theirs["id"].clone(), json!(Uuid::from_u128(7)), json!("no id")] {
+        let input = json!({"entityType": "customers.deal", "entityId": id});
+        let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+        let result = &body["executedRules"][0]["actionsExecuted"]["results"][0];
+        assert_eq!((status, &result["error"]), (200, &json!("entity_not_found")), "{body}");
+    }
+}
+
+#[actix_web::test]
+async fn rul_9_notifications_reach_the_named_users_once() {
+    let fixture = fixture().await;
+    let (user, token) = fixture.user("dispatcher@alpha.test", &["employee"]).await;
+    let recipients = json!([
+        "role:employee",
+        user,
+        "Dispatcher@Alpha.test",
+        "nobody@alpha.test",
+        "admin@beta.test",
+        fixture.b.admin
+    ]);
+    let notify = json!({"message": "Amount {{data.amount}}", "subject": "Look", "recipients": recipients, "severity": "warning"});
+    let body = with(
+        rule("r1", "ACTION", "x.y"),
+        json!({"successActions": [action("NOTIFY", notify)]}),
+    );
+    create(&fixture, RULES, body).await;
+
+    let (_, body) = fixture
+        .app
+        .post(&fixture.a.token, EXECUTE, input(json!({"amount": 7})))
+        .await;
+
+    let result = &body["executedRules"][0]["actionsExecuted"]["results"][0];
+    assert_eq!(
+        (&result["success"], &result["recipients"]),
+        (&json!(true), &json!(1)),
+        "{body}"
+    );
+    let skipped = json!(["nobody@alpha.test", "admin@beta.test", fixture.b.admin]);
+    assert_eq!(result["skipped"], skipped);
+    let (_, page) = fixture.app.get(&token, "/notifications").await;
+    let shown = &page["items"][0];
+    assert_eq!(
+        (&page["total"], &shown["title"], &shown["body"]),
+        (&json!(1), &json!("Look"), &json!("Amount 7"))
+    );
+    let (_, theirs) = fixture.app.get(&fixture.b.token, "/notifications").await;
+    assert_eq!(theirs["total"], 0);
+}
+
+#[actix_web::test]
+async fn a_notification_without_recipients_fails() {
+    let fixture = fixture().await;
+    let notify = action("NOTIFY", json!({"message": "m", "recipients": ["role:nobody"]}));
+    create(
+        &fixture,
+        RULES,
+        with(rule("r1", "ACTION", "x.y"), json!({"successActions": [notify]})),
+    )
+    .await;
+
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input(json!({}))).await;
+
+    let executed = &body["executedRules"][0]["actionsExecuted"];
+    assert_eq!(
+        (&executed["success"], &executed["results"][0]["error"]),
+        (&json!(false), &json!("no_recipients"))
+    );
+}
+
+#[actix_web::test]
+async fn events_of_rules_stay_inside() {
+    let fixture = fixture().await;
+    let emit =
+        json!({"eventName": "own.thing.happened", "payload": {"amount": "{{data.amount}}", "tenantId": "forged"}});
+    let body = with(
+        rule("r1", "ACTION", "x.y"),
+        json!({"successActions": [action("EMIT_EVENT", emit)]}),
+    );
+    let id = create(&fixture, RULES, body).await;
+
+    fixture
+        .app
+        .post(&fixture.a.token, EXECUTE, input(json!({"amount": 7})))
+        .await;
+
+    let sql = "select browser, payload from core_outbox_events where name = 'own.thing.happened'";
+    let events = fixture.app.rows(sql).await;
+    assert_eq!((events.len(), &events[0]["browser"]), (1, &json!(false)));
+    let payload = &events[0]["payload"];
+    assert_eq!((&payload["amount"], &payload["ruleId"]), (&json!(7), &json!(id)));
+    assert_eq!(payload["tenantId"], json!(fixture.a.id));
+}
+
+#[actix_web::test]
+async fn rules_run_by_priority_and_allow_lifts_only_its_own_veto() {
+    let fixture = fixture().await;
+    let never = json!({"conditionExpression": condition("x", "=", json!("never"))});
+    let allow = json!({"priority": 1, "failureActions": [message("ALLOW_TRANSITION", "fine")]});
+    create(
+        &fixture,
+        RULES,
+        with(with(rule("low", "GUARD", "x.y"), never.clone()), allow),
+    )
+    .await;
+    let execute = async || fixture.app.post(&fixture.a.token, EXECUTE, input(json!({}))).await.1;
+    assert_eq!(execute().await["allowed"], true);
+
+    create(
+        &fixture,
+        RULES,
+        with(with(rule("high", "GUARD", "x.y"), never), json!({"priority": 200})),
+    )
+    .await;
+    let body = execute().await;
+
+    let order: Vec<&Value> = body["executedRules"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| &one["ruleId"])
+        .collect();
+    assert_eq!(
+        (order, &body["allowed"]),
+        (vec![&json!("high"), &json!("low")], &json!(false))
+    );
+}
+
+#[actix_web::test]
+async fn more_rules_than_may_run_run_not_at_all() {
+    let fixture = crate::fixture::fixture_with("[business_rules]\nmax_rules = 1\n").await;
+    create(&fixture, RULES, rule("r1", "GUARD", "x.y")).await;
+    fixture
+        .app
+        .sql("insert into business_rules_rules select tenant_id, gen_random_uuid(), organization_id, 'r2', rule_name, description, rule_type,
+            rule_category, entity_type, event_type, condition_expression, success_actions, failure_actions, enabled, priority, version,
+            effective_from, effective_to, effect_features, created_by, updated_by, created_at, updated_at from business_rules_rules")
+        .await;
+
+    let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input(json!({}))).await;
+
+    assert_eq!(
+        (status, &body["allowed"], &body["executedRules"]),
+        (200, &json!(false), &json!([]))
+    );
+    assert_eq!(body["errors"], json!([{"code": "too_many_rules"}]));
+}
+
+#[actix_web::test]
+async fn one_rule_is_executed_by_its_id() {
+    let fixture = fixture().await;
+    let id = create(&fixture, RULES, below_1000()).await;
+    let path = format!("{EXECUTE}/{id}");
+    let execute = async |body: Value| fixture.app.post(&fixture.a.token, &path, body).await;
+
+    let (status, body) = execute(json!({"data": {"amount": 5}})).await;
+    assert_eq!(
+        (status, &body["success"], &body["conditionResult"]),
+        (200, &json!(true), &json!(true))
+    );
+    assert_eq!((&body["ruleId"], &body["id"]), (&json!("limit"), &json!(id)));
+    fixture
+        .app
+        .put(&fixture.a.token, RULES, json!({"id": id, "enabled": false}))
+        .await;
+    let (status, body) = execute(json!({})).await;
+    assert_eq!(
+        (status, &body["success"], &body["actionsExecuted"]),
+        (200, &json!(false), &Value::Null)
+    );
+    assert_eq!(
+        (&body["error"], &body["logId"]),
+        (&json!("The rule is disabled"), &Value::Null)
+    );
+    let body = json!({"id": id, "enabled": true, "effectiveTo": "2020-01-01T00:00:00Z"});
+    fixture.app.put(&fixture.a.token, RULES, body).await;
+    assert_eq!(execute(json!({})).await.1["error"], "The rule is not effective now");
+
+    let missing = fixture
+        .app
+        .post(
+            &fixture.a.token,
+            &format!("{EXECUTE}/{}", Uuid::from_u128(1)),
+            json!({}),
+        )
+        .await;
+    assert_eq!(missing, (404, json!({"error": "Rule not found"})));
+    assert_eq!(
+        fixture
+            .app
+            .post(&fixture.a.token, &format!("{EXECUTE}/x"), json!({}))
+            .await
+            .0,
+        400
+    );
+}
+
+#[actix_web::test]
+async fn invalid_requests_are_rejected() {
+    let fixture = fixture().await;
+    for (body, path) in [
+        (json!({}), "entityType"),
+        (json!({"entityType": "x".repeat(51)}), "entityType"),
+        (json!({"entityType": "x.y", "entityId": "x".repeat(256)}), "entityId"),
+        (json!({"entityType": "x.y", "eventType": "x".repeat(51)}), "eventType"),
+        (json!({"entityType": "x.y", "dryRun": "yes"}), "dryRun"),
+        (json!({"entityType": "x.y", "data": "x".repeat(256 * 1024)}), "data"),
+    ] {
+        let (status, rejected) = fixture.app.post(&fixture.a.token, EXECUTE, body).await;
+        assert_eq!(
+            (status, &rejected["details"][0]["path"]),
+            (400, &json!(path)),
+            "{rejected}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_repeated_request_has_no_further_effects() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let actions = json!([action(
+        "SET_FIELD",
+        json!({"field": "title", "value": "{{data.title}}"})
+    )]);
+    create(
+        &fixture,
+        RULES,
+        with(
+            rule("r1", "ACTION", "customers.deal"),
+            json!({"successActions": actions}),
+        ),
+    )
+    .await;
+    let input = json!({"entityType": "customers.deal", "entityId": id, "data": {"title": "New"}});
+    let send = async || {
+        let request = fixture.app.request(Method::POST, EXECUTE).bearer(&fixture.a.token);
+        request.header("Idempotency-Key", "k1").json(&input).send().await
+    };
+    let first = send().await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    let body = json!({"id": id, "title": "Changed since"});
+    assert_eq!(
+        fixture.app.put(&fixture.a.token, crate::fixture::DEALS, body).await.0,
+        200
+    );
+
+    let second = send().await;
+
+    assert_eq!(second.header("Idempotency-Replayed").as_deref(), Some("true"));
+    assert_eq!(second.json(), first.json());
+    assert_eq!(stored(&fixture, id).await["title"], "Changed since");
+    assert_eq!(logs(&fixture).await.len(), 1);
+}
+
+#[actix_web::test]
+async fn secrets_of_the_data_are_not_logged() {
+    let fixture = fixture().await;
+    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+
+    fixture
+        .app
+        .post(&fixture.a.token, EXECUTE, input(json!({"apiKey": "k", "name": "n"})))
+        .await;
+
+    let logged = logs(&fixture).await.remove(0);
+    assert_eq!(
+        logged["inputContext"]["data"],
+        json!({"apiKey": "[REDACTED]", "name": "n"})
+    );
+    assert_eq!(logged["inputContext"]["user"]["id"], json!(fixture.a.admin));
+}

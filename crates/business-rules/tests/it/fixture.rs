@@ -1,0 +1,101 @@
+//! Two tenants with customers.
+
+use backoffice_business_rules::MODULE;
+use backoffice_core::Module;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
+use backoffice_test_support::TestApp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub(crate) const RULES: &str = "/business_rules/rules";
+pub(crate) const EXECUTE: &str = "/business_rules/execute";
+pub(crate) const LOGS: &str = "/business_rules/logs";
+pub(crate) const DEALS: &str = "/customers/deals";
+
+pub(crate) const MODULES: [&Module; 8] = [
+    &backoffice_directory::MODULE,
+    &backoffice_auth::MODULE,
+    &backoffice_api_keys::MODULE,
+    &backoffice_audit_logs::MODULE,
+    &backoffice_notifications::MODULE,
+    &backoffice_progress::MODULE,
+    &backoffice_customers::MODULE,
+    &MODULE,
+];
+
+/// Creates two tenants, each with an organization and an administrator.
+pub(crate) async fn fixture() -> TwoTenants {
+    fixture_with("").await
+}
+
+/// Creates them with further configuration.
+pub(crate) async fn fixture_with(config: &str) -> TwoTenants {
+    let app = TestApp::builder(&MODULES)
+        .config(CONFIG)
+        .config(NO_LIMITS)
+        .config(config);
+    TwoTenants::inside(app.build().await).await
+}
+
+/// Creates a record as the administrator of Alpha and returns its id.
+pub(crate) async fn create(fixture: &TwoTenants, path: &str, body: Value) -> Uuid {
+    let (status, body) = fixture.app.post(&fixture.a.token, path, body).await;
+    assert_eq!(status, 201, "{body}");
+    id_of(&body)
+}
+
+/// Returns the body of a rule.
+pub(crate) fn rule(key: &str, rule_type: &str, entity_type: &str) -> Value {
+    json!({"ruleId": key, "ruleName": format!("Rule {key}"), "ruleType": rule_type, "entityType": entity_type})
+}
+
+/// Returns the body with further fields.
+pub(crate) fn with(mut body: Value, fields: Value) -> Value {
+    if let (Value::Object(body), Value::Object(fields)) = (&mut body, fields) {
+        body.extend(fields);
+    }
+    body
+}
+
+/// Returns a comparison.
+pub(crate) fn condition(field: &str, operator: &str, value: Value) -> Value {
+    json!({"field": field, "operator": operator, "value": value})
+}
+
+/// Returns an action.
+pub(crate) fn action(kind: &str, config: Value) -> Value {
+    json!({"type": kind, "config": config})
+}
+
+/// Returns an action that shows or explains something.
+pub(crate) fn message(kind: &str, text: &str) -> Value {
+    action(kind, json!({"message": text}))
+}
+
+/// Creates a deal as the administrator of Alpha.
+pub(crate) async fn deal(fixture: &TwoTenants, title: &str) -> Uuid {
+    create(fixture, DEALS, json!({"title": title})).await
+}
+
+/// Returns a deal as the administrator of Alpha sees it.
+pub(crate) async fn stored(fixture: &TwoTenants, id: Uuid) -> Value {
+    let (status, page) = fixture.app.get(&fixture.a.token, &format!("{DEALS}?id={id}")).await;
+    assert_eq!(status, 200, "{page}");
+    page["items"][0].clone()
+}
+
+/// Returns the executions, the oldest first.
+pub(crate) async fn logs(fixture: &TwoTenants) -> Vec<Value> {
+    let path = format!("{LOGS}?sortField=id&sortDir=asc&pageSize=100");
+    let (status, page) = fixture.app.get(&fixture.a.token, &path).await;
+    assert_eq!(status, 200, "{page}");
+    page["items"].as_array().cloned().unwrap_or_default()
+}
+
+/// Returns the path and the error code of every invalid field.
+pub(crate) fn codes(body: &Value) -> Vec<(&str, &str)> {
+    let details = body["details"].as_array().into_iter().flatten();
+    details
+        .filter_map(|detail| Some((detail["path"].as_str()?, detail["code"].as_str()?)))
+        .collect()
+}

@@ -1,0 +1,11 @@
+//! The module over HTTP.
+
+mod events;
+mod execution;
+mod fixture;
+mod guards;
+mod logs;
+mod nodes;
+mod options;
+mod rules;
+mod sets;

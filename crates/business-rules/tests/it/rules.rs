@@ -1,0 +1,370 @@
+//! Definitions of rules.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{DEALS, RULES, action, codes, condition, create, fixture, message, rule, with};
+
+const ORGANIZATIONS: &str = "/directory/organizations";
+
+#[actix_web::test]
+async fn rul_1_a_key_is_unique_and_an_undone_deletion_needs_it() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let first = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+
+    let taken = app.post(token, RULES, rule("r1", "ACTION", "x.y")).await;
+    let expected = json!({"error": "Rule id is taken already", "code": "rule_id_taken"});
+    assert_eq!(taken, (409, expected));
+
+    let path = format!("{RULES}?id={first}");
+    let deleted = app
+        .request(actix_web::http::Method::DELETE, &path)
+        .bearer(token)
+        .send()
+        .await;
+    assert_eq!(deleted.status, 200);
+    let undo = deleted.operation().expect("an undoable deletion")["undoToken"].clone();
+    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+
+    let (status, body) = app
+        .post(token, "/audit_logs/audit-logs/actions/undo", json!({"undoToken": undo}))
+        .await;
+    assert_eq!(status, 400, "{body}");
+}
+
+#[actix_web::test]
+async fn a_rule_is_read_as_it_was_written() {
+    let fixture = fixture().await;
+    let body = with(
+        rule("r1", "VALIDATION", "customers.deal"),
+        json!({
+            "description": "Why", "ruleCategory": "sales", "eventType": "updated", "priority": 7, "enabled": false,
+            "conditionExpression": condition("title", "=", json!("x")),
+            "successActions": [message("SHOW_INFO", "Hello")], "failureActions": [],
+            "effectiveFrom": "2026-01-01T00:00:00Z", "effectiveTo": null,
+        }),
+    );
+    let id = create(&fixture, RULES, body.clone()).await;
+
+    let (status, read) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
+
+    assert_eq!(
+        (status, &read["ruleId"], &read["version"]),
+        (200, &json!("r1"), &json!(1))
+    );
+    for field in [
+        "ruleName",
+        "ruleType",
+        "description",
+        "ruleCategory",
+        "entityType",
+        "eventType",
+        "priority",
+        "enabled",
+    ] {
+        assert_eq!(read[field], body[field], "{field}");
+    }
+    assert_eq!(read["conditionExpression"], body["conditionExpression"]);
+    assert_eq!(read["successActions"], body["successActions"]);
+    assert_eq!(read["organizationId"], json!(fixture.a.organization));
+    assert_eq!(read["createdBy"], json!(fixture.a.admin));
+    let (_, page) = fixture.app.get(&fixture.a.token, RULES).await;
+    let item = &page["items"][0];
+    assert_eq!((&item["id"], &item["conditionExpression"]), (&json!(id), &Value::Null));
+    assert!(item.get("conditionExpression").is_none() && item.get("successActions").is_none());
+}
+
+#[actix_web::test]
+async fn an_update_changes_only_the_given_fields_and_counts() {
+    let fixture = fixture().await;
+    let id = create(
+        &fixture,
+        RULES,
+        with(rule("r1", "ACTION", "x.y"), json!({"description": "Why"})),
+    )
+    .await;
+    let put = async |body: Value| fixture.app.put(&fixture.a.token, RULES, body).await;
+
+    assert_eq!(
+        put(json!({"id": id, "ruleName": "Other", "description": null})).await.0,
+        200
+    );
+    assert_eq!(put(json!({"id": id, "ruleName": "Other"})).await.0, 200);
+
+    let (_, read) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
+    assert_eq!(
+        (&read["ruleName"], &read["description"]),
+        (&json!("Other"), &Value::Null)
+    );
+    assert_eq!((&read["ruleId"], &read["version"]), (&json!("r1"), &json!(2)));
+}
+
+#[actix_web::test]
+async fn everything_that_is_wrong_with_a_rule_is_reported() {
+    let fixture = fixture().await;
+    let body = json!({
+        "ruleId": " ", "ruleName": "x".repeat(201), "ruleType": "GUARD", "entityType": "customers.deal", "priority": 10000,
+        "conditionExpression": {"operator": "AND", "rules": [{"field": "a b", "operator": "="}]},
+        "successActions": [
+            {"type": "EXPLODE"}, {"type": "NOTIFY", "config": {"message": "m", "recipients": ["nobody"]}},
+            action("SET_FIELD", json!({"field": "title", "value": "x"})), action("CALL_WEBHOOK", json!({"url": "https://example.test"})),
+            action("CALL_PLATFORM", json!({})), action("EMIT_EVENT", json!({"eventName": "customers.deal.updated"})),
+        ],
+        "failureActions": [message("SHOW_ERROR", "")],
+        "effectiveFrom": "2026-01-02T00:00:00Z", "effectiveTo": "2026-01-02T00:00:00Z",
+    });
+
+    let (status, body) = fixture.app.post(&fixture.a.token, RULES, body).await;
+
+    assert_eq!((status, &body["error"]), (400, &json!("Validation failed")), "{body}");
+    let expected = [
+        ("conditionExpression.rules[0].field", "invalid_value"),
+        ("conditionExpression.rules[0].value", "required"),
+        ("effectiveTo", "out_of_range"),
+        ("failureActions[0].config.message", "required"),
+        ("priority", "out_of_range"),
+        ("ruleId", "required"),
+        ("ruleName", "too_long"),
+        ("successActions[0].type", "invalid_value"),
+        ("successActions[1].config.recipients[0]", "invalid_value"),
+        ("successActions[2].type", "invalid_value"),
+        ("successActions[3].type", "invalid_value"),
+        ("successActions[4].type", "invalid_value"),
+        ("successActions[5].config.eventName", "invalid_value"),
+    ];
+    let mut found = codes(&body);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[actix_web::test]
+async fn an_update_is_checked_with_what_is_stored() {
+    let fixture = fixture().await;
+    let set = json!({"successActions": [action("SET_FIELD", json!({"field": "title", "value": "x"}))]});
+    let id = create(&fixture, RULES, with(rule("r1", "ACTION", "customers.deal"), set)).await;
+
+    for change in [json!({"ruleType": "GUARD"}), json!({"entityType": "x.y"})] {
+        let (status, body) = fixture
+            .app
+            .put(&fixture.a.token, RULES, with(json!({"id": id}), change))
+            .await;
+        assert_eq!((status, &body["error"]), (400, &json!("Validation failed")), "{body}");
+    }
+}
+
+#[actix_web::test]
+async fn only_writable_fields_are_set() {
+    let fixture = fixture().await;
+    for field in ["closedAt", "organizationId", "nothing"] {
+        let set = json!({"successActions": [action("SET_FIELD", json!({"field": field, "value": null}))]});
+        let body = with(rule("r1", "ACTION", "customers.deal"), set);
+        let (status, body) = fixture.app.post(&fixture.a.token, RULES, body).await;
+        assert_eq!(
+            (status, codes(&body)),
+            (400, vec![("successActions[0].config.field", "invalid_value")])
+        );
+    }
+}
+
+#[actix_web::test]
+async fn rul_13_an_editor_needs_the_features_of_the_effects() {
+    let fixture = fixture().await;
+    fixture.role("Editor", &["business_rules.*"], None).await;
+    let (_, editor) = fixture.user("editor@alpha.test", &["Editor"]).await;
+    let set = json!({"organizationId": null, "successActions": [action("SET_FIELD", json!({"field": "title", "value": "x"}))]});
+    let body = with(rule("r1", "ACTION", "customers.deal"), set);
+
+    let rejected = fixture.app.post(&editor, RULES, body.clone()).await;
+
+    let expected = json!({"error": "Forbidden", "requiredFeatures": ["customers.deals.manage"]});
+    assert_eq!(rejected, (403, expected));
+    let id = create(&fixture, RULES, body).await;
+    let (_, read) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
+    assert_eq!(read["effectFeatures"], json!(["customers.deals.manage"]));
+}
+
+#[actix_web::test]
+async fn a_rule_of_the_whole_tenant_needs_the_whole_tenant() {
+    let fixture = fixture().await;
+    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    fixture.role("Local", &["business_rules.*"], Some(&[branch])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
+    let whole = create(
+        &fixture,
+        RULES,
+        with(rule("r1", "ACTION", "x.y"), json!({"organizationId": null})),
+    )
+    .await;
+
+    let body = with(rule("r2", "ACTION", "x.y"), json!({"organizationId": null}));
+    assert_eq!(fixture.app.post(&local, RULES, body).await.0, 403);
+    assert_eq!(fixture.app.get(&local, &format!("{RULES}/{whole}")).await.0, 404);
+    let body = with(rule("r2", "ACTION", "x.y"), json!({"organizationId": branch}));
+    assert_eq!(fixture.app.post(&local, RULES, body).await.0, 201);
+}
+
+#[actix_web::test]
+async fn rul_15_rules_are_filtered() {
+    let fixture = fixture().await;
+    create(&fixture, RULES, rule("on", "ACTION", "x.y")).await;
+    create(
+        &fixture,
+        RULES,
+        with(rule("off", "GUARD", "x.z"), json!({"enabled": false})),
+    )
+    .await;
+    let keys = async |query: &str| {
+        let (status, page) = fixture.app.get(&fixture.a.token, &format!("{RULES}?{query}")).await;
+        assert_eq!(status, 200, "{page}");
+        let items = page["items"].as_array().into_iter().flatten();
+        items
+            .map(|item| item["ruleId"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+
+    assert_eq!(keys("enabled=false").await, ["off"]);
+    assert_eq!(keys("enabled=1").await, ["on"]);
+    assert_eq!(keys("ruleType=GUARD&entityType=x.z").await, ["off"]);
+    assert_eq!(keys("ruleId=on").await, ["on"]);
+    assert_eq!(keys("search=RULE&sortField=ruleId&sortDir=desc").await, ["on", "off"]);
+    let (status, body) = fixture
+        .app
+        .get(&fixture.a.token, &format!("{RULES}?enabled=maybe&ruleType=x"))
+        .await;
+    assert_eq!(status, 400);
+    assert_eq!(
+        codes(&body),
+        [("ruleType", "invalid_value"), ("enabled", "invalid_value")]
+    );
+}
+
+#[actix_web::test]
+async fn a_kind_of_records_has_a_hundred_enabled_rules() {
+    let fixture = crate::fixture::fixture_with("[business_rules]\nmax_rules = 2\n").await;
+    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    create(&fixture, RULES, rule("r2", "ACTION", "x.y")).await;
+    create(&fixture, RULES, rule("r3", "ACTION", "x.z")).await;
+    let off = create(
+        &fixture,
+        RULES,
+        with(rule("r4", "ACTION", "x.y"), json!({"enabled": false})),
+    )
+    .await;
+
+    for (method, body) in [
+        ("POST", rule("r5", "ACTION", "x.y")),
+        ("PUT", json!({"id": off, "enabled": true})),
+    ] {
+        let (status, body) = match method {
+            "POST" => fixture.app.post(&fixture.a.token, RULES, body).await,
+            _ => fixture.app.put(&fixture.a.token, RULES, body).await,
+        };
+        assert_eq!((status, &body["code"]), (400, &json!("rule_limit_reached")), "{body}");
+    }
+}
+
+#[actix_web::test]
+async fn another_tenant_and_another_organization_cannot_see_a_rule() {
+    let fixture = fixture().await;
+    let id = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    fixture.role("Local", &["business_rules.*"], Some(&[branch])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
+
+    for token in [&fixture.b.token, &local] {
+        let (found, _) = fixture.app.get(token, &format!("{RULES}/{id}")).await;
+        let (_, page) = fixture.app.get(token, RULES).await;
+        let (executed, _) = fixture
+            .app
+            .post(token, &format!("/business_rules/execute/{id}"), json!({}))
+            .await;
+        assert_eq!((found, &page["total"], executed), (404, &json!(0), 404));
+    }
+}
+
+#[actix_web::test]
+async fn employees_have_no_features_of_rules() {
+    let fixture = fixture().await;
+    let (_, employee) = fixture.user("employee@alpha.test", &["employee"]).await;
+    for (path, feature) in [
+        (RULES, "business_rules.view"),
+        ("/business_rules/sets", "business_rules.view"),
+        ("/business_rules/logs", "business_rules.view_logs"),
+        ("/business_rules/entity-types", "business_rules.view"),
+    ] {
+        let rejected = fixture.app.get(&employee, path).await;
+        assert_eq!(
+            rejected,
+            (403, json!({"error": "Forbidden", "requiredFeatures": [feature]}))
+        );
+    }
+}
+
+#[actix_web::test]
+async fn an_organization_with_rules_or_sets_cannot_be_deleted() {
+    let fixture = fixture().await;
+    let delete = async |path: &str| fixture.app.delete(&fixture.a.token, path, Value::Null).await;
+    for (path, body) in [
+        (RULES, rule("r1", "ACTION", "x.y")),
+        ("/business_rules/sets", json!({"setId": "s1", "setName": "Set"})),
+    ] {
+        let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+        let id = create(&fixture, path, with(body, json!({"organizationId": branch}))).await;
+
+        let rejected = delete(&format!("{ORGANIZATIONS}?id={branch}")).await;
+
+        let expected = json!({"error": "Organization is in use", "code": "organization_in_use"});
+        assert_eq!(rejected, (409, expected));
+        assert_eq!(delete(&format!("{path}?id={id}")).await.0, 200);
+        assert_eq!(delete(&format!("{ORGANIZATIONS}?id={branch}")).await.0, 200);
+    }
+}
+
+#[actix_web::test]
+async fn entity_types_are_the_kinds_that_modules_offer() {
+    let fixture = fixture().await;
+
+    let (status, body) = fixture.app.get(&fixture.a.token, "/business_rules/entity-types").await;
+
+    assert_eq!(status, 200);
+    let items = body["items"].as_array().cloned().unwrap_or_default();
+    let kinds: Vec<&Value> = items.iter().map(|item| &item["entityType"]).collect();
+    assert_eq!(kinds, ["customers.company", "customers.deal", "customers.person"]);
+    let fields = items[1]["fields"].as_array().cloned().unwrap_or_default();
+    assert!(fields.contains(&json!({"path": "title", "type": "text", "writable": true})));
+    assert!(fields.contains(&json!({"path": "closedAt", "type": "time", "writable": false})));
+}
+
+#[actix_web::test]
+async fn the_offered_fields_are_those_of_snapshots() {
+    let fixture = fixture().await;
+    for (kind, path, body) in [
+        ("customers.deal", DEALS, json!({"title": "D"})),
+        ("customers.company", "/customers/companies", json!({"displayName": "C"})),
+        (
+            "customers.person",
+            "/customers/people",
+            json!({"firstName": "A", "lastName": "B"}),
+        ),
+    ] {
+        let id: Uuid = create(&fixture, path, body).await;
+        let rows = fixture
+            .app
+            .rows(&format!(
+                "select snapshot_after from audit_action_logs where resource_id = '{id}'"
+            ))
+            .await;
+        let snapshot = rows[0]["snapshot_after"].as_object().cloned().unwrap_or_default();
+        let mut stored: Vec<&str> = snapshot
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !name.starts_with('_'))
+            .collect();
+        let offered = fixture.app.platform().record_kind(kind).expect("an offered kind");
+        let mut fields: Vec<&str> = offered.fields.iter().map(|field| field.path).collect();
+        stored.sort_unstable();
+        fields.sort_unstable();
+        assert_eq!(fields, stored, "{kind}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Sets of rules.
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{RULES, create, fixture, logs, rule, with};
+
+const SETS: &str = "/business_rules/sets";
+
+fn set(key: &str) -> Value {
+    json!({"setId": key, "setName": format!("Set {key}")})
+}
+
+#[actix_web::test]
+async fn a_set_runs_its_enabled_members_in_their_order() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let id = create(&fixture, SETS, set("s1")).await;
+    let members = format!("{SETS}/{id}/members");
+    let mut rules: Vec<Uuid> = Vec::new();
+    for (key, kind, sequence, enabled) in [
+        ("a", "x.y", 2, true),
+        ("b", "x.y", 1, true),
+        ("c", "x.z", 0, true),
+        ("d", "x.y", 0, false),
+    ] {
+        let rule = create(&fixture, RULES, rule(key, "ACTION", kind)).await;
+        create(
+            &fixture,
+            &members,
+            json!({"ruleId": rule, "sequence": sequence, "enabled": enabled}),
+        )
+        .await;
+        rules.push(rule);
+    }
+
+    let (status, body) = app
+        .post(token, &format!("{SETS}/{id}/execute"), json!({"entityType": "x.y"}))
+        .await;
+
+    assert_eq!(status, 200, "{body}");
+    let order: Vec<&Value> = body["executedRules"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| &one["ruleId"])
+        .collect();
+    assert_eq!(order, ["b", "a"]);
+    assert!(logs(&fixture).await.iter().all(|log| log["trigger"] == json!("set")));
+    let (_, detail) = app.get(token, &format!("{SETS}/{id}")).await;
+    let listed: Vec<&Value> = detail["members"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| &one["ruleKey"])
+        .collect();
+    assert_eq!(listed.len(), 4);
+    assert_eq!(listed[2..], ["b", "a"]);
+    app.put(token, SETS, json!({"id": id, "enabled": false})).await;
+    let disabled = app
+        .post(token, &format!("{SETS}/{id}/execute"), json!({"entityType": "x.y"}))
+        .await;
+    assert_eq!(
+        disabled,
+        (409, json!({"error": "The set is disabled", "code": "set_disabled"}))
+    );
+}
+
+#[actix_web::test]
+async fn members_are_added_changed_and_removed() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let (first, second) = (
+        create(&fixture, SETS, set("s1")).await,
+        create(&fixture, SETS, set("s2")).await,
+    );
+    let rule = create(&fixture, RULES, rule("a", "ACTION", "x.y")).await;
+    let members = format!("{SETS}/{first}/members");
+    let member = create(&fixture, &members, json!({"ruleId": rule})).await;
+
+    let again = app.post(token, &members, json!({"ruleId": rule})).await;
+    assert_eq!(
+        again,
+        (
+            409,
+            json!({"error": "The rule is in the set already", "code": "rule_in_set"})
+        )
+    );
+    let (status, body) = app.post(token, &members, json!({"ruleId": Uuid::from_u128(1)})).await;
+    assert_eq!(
+        (status, &body["details"][0]["code"]),
+        (400, &json!("unknown_reference"))
+    );
+    assert_eq!(
+        app.put(token, &members, json!({"memberId": member, "sequence": 5}))
+            .await
+            .0,
+        200
+    );
+    assert_eq!(
+        app.put(token, &members, json!({"memberId": member, "sequence": -1}))
+            .await
+            .0,
+        400
+    );
+    let other = format!("{SETS}/{second}/members");
+    assert_eq!(
+        app.put(token, &other, json!({"memberId": member, "sequence": 1}))
+            .await
+            .0,
+        404
+    );
+    assert_eq!(
+        app.delete(token, &format!("{other}?memberId={member}"), Value::Null)
+            .await
+            .0,
+        404
+    );
+    let missing = format!("{SETS}/{}/members", Uuid::from_u128(1));
+    assert_eq!(app.post(token, &missing, json!({"ruleId": rule})).await.0, 404);
+    assert_eq!(
+        app.put(&fixture.b.token, &members, json!({"memberId": member})).await.0,
+        404
+    );
+    assert_eq!(
+        app.delete(token, &format!("{members}?memberId={member}"), Value::Null)
+            .await
+            .0,
+        200
+    );
+    assert_eq!(app.get(token, &format!("{SETS}/{first}")).await.1["members"], json!([]));
+}
+
+#[actix_web::test]
+async fn a_key_of_a_set_is_unique() {
+    let fixture = fixture().await;
+    create(&fixture, SETS, set("s1")).await;
+
+    let taken = fixture.app.post(&fixture.a.token, SETS, set("s1")).await;
+
+    assert_eq!(
+        taken,
+        (409, json!({"error": "Set id is taken already", "code": "set_id_taken"}))
+    );
+    assert_eq!(fixture.app.post(&fixture.b.token, SETS, set("s1")).await.0, 201);
+}
+
+#[actix_web::test]
+async fn a_deletion_of_a_rule_or_set_is_undone_with_its_memberships() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let id = create(&fixture, SETS, with(set("s1"), json!({"description": "d"}))).await;
+    let rule = create(&fixture, RULES, rule("a", "ACTION", "x.y")).await;
+    create(
+        &fixture,
+        &format!("{SETS}/{id}/members"),
+        json!({"ruleId": rule, "sequence": 3}),
+    )
+    .await;
+    let before = app.get(token, &format!("{SETS}/{id}")).await.1["members"].clone();
+
+    for path in [format!("{RULES}?id={rule}"), format!("{SETS}?id={id}")] {
+        let deleted = app.request(Method::DELETE, &path).bearer(token).send().await;
+        assert_eq!(deleted.status, 200);
+        let undo = json!({"undoToken": deleted.operation().expect("undoable")["undoToken"]});
+        let (status, body) = app.post(token, "/audit_logs/audit-logs/actions/undo", undo).await;
+        assert_eq!(status, 200, "{body}");
+        assert_eq!(app.get(token, &format!("{SETS}/{id}")).await.1["members"], before);
+    }
+}

@@ -1,0 +1,241 @@
+//! Values of tenants that every node keeps in memory, and that follow from the rows of some kinds.
+//!
+//! The command bus increments the [version](crate::collections) of a kind in the transaction that changes its rows, so that no command has to
+//! announce what it invalidates. Each node reads the versions of the tenants that it keeps with one statement every 400 ms, and drops the values
+//! of other versions. A node that could not read them for a second uses none of its values: decisions 10 and 45.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::BoxFuture;
+use moka::sync::Cache;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::db::{Connection, Prepared};
+use crate::error::Result;
+use crate::platform::Runtime;
+use crate::poll::Poll;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// Interval at which a node reads the versions.
+const POLL: Duration = Duration::from_millis(400);
+/// Longest time since the last read of the versions for which values are used.
+const PATIENCE: Duration = Duration::from_millis(950);
+/// Time after which the value of a tenant that nobody needs is dropped.
+const IDLE: Duration = Duration::from_secs(600);
+/// Most bytes of values that a node keeps in one cache; the least recently used are dropped.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes that a value takes at least.
+const LEAST_BYTES: u32 = 4096;
+
+/// The version of the kinds in a tenant: the sum of their numbers, and the last change. The time differs after a backup was restored, when numbers occur again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Version {
+    number: i64,
+    changed_at: Option<Timestamp>,
+}
+
+/// One value for each tenant, which follows from the tenant's rows of some kinds.
+pub struct TenantCache<V> {
+    kinds: &'static [&'static str],
+    values: Cache<Uuid, (Version, Arc<V>)>,
+    /// Number of values that were dropped.
+    forgotten: AtomicU64,
+    /// Start of the last successful read of the versions.
+    confirmed: Mutex<Option<Instant>>,
+    rounds: Poll,
+}
+
+impl<V> std::fmt::Debug for TenantCache<V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TenantCache")
+            .field("kinds", &self.kinds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<V: Send + Sync + 'static> TenantCache<V> {
+    /// Creates an empty cache of what follows from the rows of these kinds: at most 64 MiB, as `bytes` estimates the size of a value.
+    #[must_use]
+    pub fn new(kinds: &'static [&'static str], bytes: fn(&V) -> usize) -> Self {
+        let weigh = move |_: &Uuid, (_, value): &(Version, Arc<V>)| {
+            u32::try_from(bytes(value)).unwrap_or(u32::MAX).max(LEAST_BYTES)
+        };
+        let values = Cache::builder()
+            .max_capacity(MOST_BYTES)
+            .weigher(weigh)
+            .time_to_idle(IDLE);
+        Self {
+            kinds,
+            values: values.build(),
+            forgotten: AtomicU64::new(0),
+            confirmed: Mutex::new(None),
+            rounds: Poll::default(),
+        }
+    }
+
+    /// Returns the value of a tenant without a statement, if this node keeps it and knows that it is valid.
+    #[must_use]
+    pub fn find(&self, tenant: Uuid) -> Option<Arc<V>> {
+        let confirmed = *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner);
+        if confirmed.is_none_or(|at| at.elapsed() >= PATIENCE) {
+            return None;
+        }
+        self.values.get(&tenant).map(|(_, value)| value)
+    }
+
+    /// Returns the value of a tenant, which `load` reads if this node does not keep it. Rows that the transaction of the connection itself has
+    /// changed must not be among those that `load` reads.
+    ///
+    /// # Errors
+    /// When the database can't be reached, or `load` fails.
+    pub async fn get(
+        &self,
+        connection: &mut AsyncPgConnection,
+        tenant: Uuid,
+        load: impl for<'c> FnOnce(&'c mut AsyncPgConnection, Uuid) -> BoxFuture<'c, Result<V>> + Send,
+    ) -> Result<Arc<V>> {
+        if let Some(value) = self.find(tenant) {
+            return Ok(value);
+        }
+        let forgotten = self.drops();
+        // The version comes first: rows that change after it make the version too old, and the value is dropped for nothing.
+        let version = version_of(connection, tenant, self.kinds).await?;
+        let value = Arc::new(load(connection, tenant).await?);
+        self.values.insert(tenant, (version, Arc::clone(&value)));
+        if self.drops() != forgotten {
+            self.values.invalidate(&tenant);
+        }
+        Ok(value)
+    }
+
+    fn drops(&self) -> u64 {
+        AtomicU64::load(&self.forgotten, Ordering::Acquire)
+    }
+
+    /// Drops the value of a tenant on this node, after the commit that has changed the rows.
+    pub fn forget(&self, tenant: Uuid) {
+        self.forgotten.fetch_add(1, Ordering::AcqRel);
+        self.values.invalidate(&tenant);
+    }
+
+    /// Returns the rounds in which the versions are read, so that tests can request one.
+    #[must_use]
+    pub fn rounds(&self) -> &Poll {
+        &self.rounds
+    }
+
+    /// Reads the versions until the process ends: the background work of the module that owns the cache.
+    pub async fn watch(self: Arc<Self>, runtime: Runtime) {
+        loop {
+            self.rounds.begin();
+            let started = Instant::now();
+            match self.check(&runtime).await {
+                Ok(()) => *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(started),
+                Err(error) => {
+                    tracing::debug!(%error, kinds = ?self.kinds, "could not read the versions of cached values")
+                }
+            }
+            self.rounds.finish(POLL).await;
+        }
+    }
+
+    /// Drops the values whose version is not the present one.
+    async fn check(&self, runtime: &Runtime) -> Result<()> {
+        let kept: Vec<(Uuid, Version)> = self.values.iter().map(|(tenant, (at, _))| (*tenant, at)).collect();
+        let tenants: Vec<Uuid> = kept.iter().map(|(tenant, _)| *tenant).collect();
+        let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
+        let statement = sql_query(VERSIONS)
+            .bind::<Array<Text>, _>(self.kinds)
+            .bind::<Array<SqlUuid>, _>(tenants);
+        let found: Vec<Row> = Prepared(statement).load(&mut *connection).await?;
+        let present: HashMap<Uuid, Version> = found.into_iter().map(|row| (row.tenant_id, row.version())).collect();
+        for (tenant, at) in kept {
+            if present.get(&tenant).copied().unwrap_or_default() != at {
+                self.forget(tenant);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(QueryableByName)]
+struct Row {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    #[diesel(sql_type = BigInt)]
+    version: i64,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    updated_at: Option<Timestamp>,
+}
+
+impl Row {
+    fn version(&self) -> Version {
+        Version {
+            number: self.version,
+            changed_at: self.updated_at,
+        }
+    }
+}
+
+const VERSIONS: &str = "\
+select tenant_id, sum(version)::bigint as version, max(updated_at) as updated_at from core_collections
+where kind = any($1) and tenant_id = any($2) group by tenant_id";
+
+async fn version_of(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    kinds: &'static [&'static str],
+) -> Result<Version> {
+    let statement = sql_query(VERSIONS)
+        .bind::<Array<Text>, _>(kinds)
+        .bind::<Array<SqlUuid>, _>(vec![tenant]);
+    let found: Option<Row> = Prepared(statement).get_result(connection).await.optional()?;
+    Ok(found.map_or_else(Version::default, |row| row.version()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TENANT: Uuid = Uuid::from_u128(1);
+
+    fn cache_with_a_value() -> TenantCache<u8> {
+        let cache = TenantCache::new(&["sample.thing"], |_| 1);
+        cache.values.insert(TENANT, (Version::default(), Arc::new(7)));
+        cache
+    }
+
+    fn confirm(cache: &TenantCache<u8>) {
+        *cache.confirmed.lock().expect("no panic") = Some(Instant::now());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn values_are_used_only_while_the_versions_are_read() {
+        let cache = cache_with_a_value();
+        assert_eq!(cache.find(TENANT), None);
+
+        confirm(&cache);
+        assert_eq!(cache.find(TENANT).as_deref(), Some(&7));
+
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(cache.find(TENANT), None);
+    }
+
+    #[tokio::test]
+    async fn a_forgotten_value_is_missing() {
+        let cache = cache_with_a_value();
+        confirm(&cache);
+
+        cache.forget(TENANT);
+
+        assert_eq!(cache.find(TENANT), None);
+    }
+}
