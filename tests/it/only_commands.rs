@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 const MARKS: &str = "marks of the recipient are not data of the tenant";
 
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 16] = [
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",

@@ -1,14 +1,19 @@
-//! The records that this module offers to others: files may be attached to them.
+//! The records that this module offers to others: files may be attached to them, and business rules guard and change them.
 
-use backoffice_core::records::{FoundRecord, RecordKind};
+use backoffice_core::crud;
+use backoffice_core::http::Json;
+use backoffice_core::records::FieldType::{Boolean, Date, Id, Number, Text, Time};
+use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
 use backoffice_core::registry::Registry;
-use backoffice_core::{Result, Scope, Timestamp};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::model::{ASSIGNMENT, JOB_SITE, RESOURCE};
+use crate::commands::UpdateAssignment;
+use crate::model::{ASSIGNMENT, JOB_SITE, JobSite, RESOURCE, Resource};
 use crate::schema::{
     dispatch_assignments as assignments, dispatch_job_sites as job_sites, dispatch_resources as resources,
 };
@@ -24,6 +29,9 @@ const JOB_SITES: RecordKind = RecordKind {
     view: &[acl::VIEW],
     manage: &[acl::MANAGE],
     find: find_job_sites,
+    guardable: true,
+    fields: JOB_SITE_FIELDS,
+    write: Some(crud::write::<JobSite>),
 };
 
 const RESOURCES: RecordKind = RecordKind {
@@ -32,6 +40,9 @@ const RESOURCES: RecordKind = RecordKind {
     view: &[acl::VIEW],
     manage: &[acl::MANAGE],
     find: find_resources,
+    guardable: true,
+    fields: RESOURCE_FIELDS,
+    write: Some(crud::write::<Resource>),
 };
 
 const ASSIGNMENTS: RecordKind = RecordKind {
@@ -40,7 +51,66 @@ const ASSIGNMENTS: RecordKind = RecordKind {
     view: &[acl::VIEW],
     manage: &[acl::MANAGE],
     find: find_assignments,
+    guardable: true,
+    fields: ASSIGNMENT_FIELDS,
+    write: Some(write_assignment),
 };
+
+const JOB_SITE_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::new("name", Text),
+    RecordField::new("code", Text),
+    RecordField::new("address", Text),
+    RecordField::new("latitude", Number),
+    RecordField::new("longitude", Number),
+    RecordField::writable("status", Text),
+    RecordField::new("startDate", Date),
+    RecordField::new("endDateExclusive", Date),
+    RecordField::writable("notes", Text),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+const RESOURCE_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::new("type", Text),
+    RecordField::new("name", Text),
+    RecordField::new("code", Text),
+    RecordField::new("userId", Id),
+    RecordField::writable("isActive", Boolean),
+    RecordField::writable("notes", Text),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+const ASSIGNMENT_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::new("jobSiteId", Id),
+    RecordField::new("subjectType", Text),
+    RecordField::new("subjectId", Id),
+    RecordField::new("startAt", Time),
+    RecordField::new("endAt", Time),
+    RecordField::new("startDate", Date),
+    RecordField::new("endDateExclusive", Date),
+    RecordField::writable("status", Text),
+    RecordField::writable("note", Text),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+fn write_assignment(ctx: &RequestContext, id: Uuid, fields: Map<String, Value>) -> BoxFuture<'_, Result<()>> {
+    Box::pin(async move {
+        let command = UpdateAssignment::new(id, crud::input_of(fields)?, false)?;
+        ctx.execute(&command, Json).await?;
+        Ok(())
+    })
+}
 
 fn record(id: Uuid, organization: Uuid, label: String) -> FoundRecord {
     FoundRecord {

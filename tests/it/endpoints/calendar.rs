@@ -152,7 +152,10 @@ fn feeds() -> Vec<Entry> {
         entry(
             Method::POST,
             FEEDS,
-            [inside(Place::BodyList("resourceIds")), inside(Place::BodyList("jobSiteIds"))],
+            [
+                inside(Place::BodyList("resourceIds")),
+                inside(Place::BodyList("jobSiteIds")),
+            ],
             |tenant, _| {
                 Call::post(
                     FEEDS,

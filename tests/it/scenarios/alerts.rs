@@ -9,7 +9,10 @@ use crate::call::Call;
 pub(crate) fn scenarios() -> Vec<Scenario> {
     vec![
         scenario("alerts.alert.acknowledge", "with a note", |tenant| {
-            Call::post(&format!("/alerts/alerts/{}/acknowledge", tenant.child), json!({"note": "Known"}))
+            Call::post(
+                &format!("/alerts/alerts/{}/acknowledge", tenant.child),
+                json!({"note": "Known"}),
+            )
         }),
         scenario("alerts.alert.unacknowledge", "an acknowledged one", |tenant| {
             Call::new(Method::DELETE, &format!("/alerts/alerts/{}/acknowledge", tenant.other))

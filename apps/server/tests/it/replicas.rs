@@ -58,9 +58,7 @@ async fn jobs_and_events_of_one_replica_reach_the_other() {
     let mut stream = Stream::open(&replicas.other, &token, "auth.role.*");
 
     order_mail(&replicas.one, ADMINISTRATOR);
-    let created = replicas
-        .one
-        .post("/api/auth/roles", &token, &json!({"name": "Clerk"}));
+    let created = replicas.one.post("/api/auth/roles", &token, &json!({"name": "Clerk"}));
 
     assert_eq!(created.status, 201, "{}", created.text);
     stream.wait_for("event: auth.role.created", Duration::from_secs(5));

@@ -72,7 +72,13 @@ impl Fixture {
 
     pub(crate) async fn with(builder: TestAppBuilder) -> Self {
         let tenants = TwoTenants::inside(builder.build().await).await;
-        let dispatcher = ["alerts.view", "alerts.manage", "calendar.*", "dispatch.*", "audit_logs.*"];
+        let dispatcher = [
+            "alerts.view",
+            "alerts.manage",
+            "calendar.*",
+            "dispatch.*",
+            "audit_logs.*",
+        ];
         tenants.role("D", &dispatcher, None).await;
         tenants.role("V", &["alerts.view", "dispatch.view"], None).await;
         let person = |(id, token)| Person { id, token };
@@ -127,7 +133,9 @@ impl Fixture {
     /// Changes a record as the administrator, a minute later.
     pub(crate) async fn change(&self, path: &str, id: Uuid, body: Value) -> TestResponse {
         self.app.advance(Duration::MINUTE);
-        let response = self.send(&self.a.token, Method::PUT, &format!("{path}/{id}"), body).await;
+        let response = self
+            .send(&self.a.token, Method::PUT, &format!("{path}/{id}"), body)
+            .await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
         response
     }
@@ -179,7 +187,12 @@ impl Fixture {
 
     /// Returns kinds and assignments of the open alerts, sorted.
     pub(crate) async fn conflicts(&self) -> Vec<(String, Vec<Uuid>)> {
-        let mut all: Vec<_> = self.open().await.iter().map(|one| (text(&one["kind"]), assignments(one))).collect();
+        let mut all: Vec<_> = self
+            .open()
+            .await
+            .iter()
+            .map(|one| (text(&one["kind"]), assignments(one)))
+            .collect();
         all.sort();
         all
     }
@@ -192,7 +205,14 @@ impl Fixture {
     }
 
     /// Sends a request about an alert.
-    pub(crate) async fn about(&self, token: &str, method: Method, alert: &Value, action: &str, body: Value) -> TestResponse {
+    pub(crate) async fn about(
+        &self,
+        token: &str,
+        method: Method,
+        alert: &Value,
+        action: &str,
+        body: Value,
+    ) -> TestResponse {
         let path = format!("{ALERTS}/{}/{action}", text(&alert["alertId"]));
         self.send(token, method, &path, body).await
     }
@@ -221,7 +241,9 @@ impl Fixture {
     /// Checks that a recomputation of everything would change nothing.
     pub(crate) async fn assert_no_difference(&self) {
         let call = Call::internal(self.app.runtime());
-        let all = backoffice_alerts::recompute_all(&call, None).await.expect("the database can be reached");
+        let all = backoffice_alerts::recompute_all(&call, None)
+            .await
+            .expect("the database can be reached");
         assert_eq!(all.differences, 0);
     }
 }
@@ -239,7 +261,8 @@ pub(crate) fn text(value: &Value) -> String {
 /// Returns the assignments of an alert.
 pub(crate) fn assignments(alert: &Value) -> Vec<Uuid> {
     let ids = alert["conflictingAssignmentIds"].as_array().expect("ids").iter();
-    ids.map(|id| id.as_str().expect("an id").parse().expect("a UUID")).collect()
+    ids.map(|id| id.as_str().expect("an id").parse().expect("a UUID"))
+        .collect()
 }
 
 /// Returns the names of the job sites of an alert.
