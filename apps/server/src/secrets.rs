@@ -175,10 +175,11 @@ pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> 
     Ok(kid)
 }
 
-/// Generates keys for the lifetime of the process in place of those that are not set: commands that sign nothing still compose the modules.
+/// Generates keys for the lifetime of the process in place of those that are not set and that modules can't start without: commands that sign nothing
+/// still compose the modules. Without the key of web push a process sends nothing to browsers, which is better than sending with another key.
 pub(crate) fn ephemeral(settings: &Settings, ids: &Ids) -> Vec<(String, Value)> {
     ALL.into_iter()
-        .filter(|secret| !settings.has(secret.setting()))
+        .filter(|secret| *secret != Secret::WebPush && !settings.has(secret.setting()))
         .map(|secret| (secret.setting().to_owned(), ephemeral_keys(ids)))
         .collect()
 }

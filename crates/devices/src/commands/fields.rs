@@ -33,7 +33,7 @@ pub struct DeviceFields {
     /// Language tag (BCP 47), at most 35 characters.
     #[schema(value_type = Option<DeviceLocale>)]
     pub locale: Patch<String>,
-    /// Token for push messages, 1 to 4096 characters. No response shows it. Null removes it.
+    /// Token for push messages, 1 to 4096 characters; of `webpush` the JSON of a `PushSubscription`. No response shows it. Null removes it.
     #[schema(value_type = Option<DeviceToken>)]
     pub push_token: Patch<String>,
     /// Name of the provider of push messages, at most 32 characters.
@@ -66,10 +66,11 @@ pub struct NewDevice {
     /// Language tag (BCP 47), at most 35 characters.
     #[schema(value_type = Option<DeviceLocale>)]
     pub locale: Patch<String>,
-    /// Token for push messages, 1 to 4096 characters. No response shows it. Null keeps the stored one.
+    /// Token for push messages, 1 to 4096 characters; of `webpush` the JSON of a `PushSubscription`. No response shows it. Null keeps the stored one.
     #[schema(value_type = Option<DeviceToken>)]
     pub push_token: Patch<String>,
-    /// Name of the provider of push messages, at most 32 characters. Null keeps the stored one.
+    /// Name of the provider of push messages, at most 32 characters. Null keeps the stored one; a device without one gets the default of its platform
+    /// with its token.
     #[schema(value_type = Option<DeviceProvider>)]
     pub push_provider: Patch<String>,
 }

@@ -10,6 +10,15 @@ use super::provider::{PushError, PushProvider, Target};
 use super::recipients::Recipient;
 use super::webpush;
 
+/// Time in which all processes get a new key. A subscription with another key is older, and has ended, or another process knows its key already.
+const RESTARTED: time::Duration = time::Duration::hours(1);
+
+/// Returns whether a browser subscribed with another key than that of this process.
+fn has_another_key(providers: &Providers, recipient: &Recipient) -> bool {
+    let subscribed = recipient.row.push_key.as_deref();
+    subscribed.is_some() && subscribed != providers.webpush_key()
+}
+
 /// Returns the outcome of a message that can't be sent now.
 pub(crate) fn obstacle(providers: &Providers, recipient: &Recipient, now: Timestamp) -> Option<Outcome> {
     let token = match &recipient.token {
@@ -19,9 +28,12 @@ pub(crate) fn obstacle(providers: &Providers, recipient: &Recipient, now: Timest
     let Some(provider) = providers.find(&recipient.provider) else {
         return Some(Outcome::Skipped("provider_not_configured"));
     };
-    let subscribed = recipient.row.push_key.as_deref();
-    if provider.id() == webpush::ID && subscribed.is_some() && subscribed != providers.webpush_key() {
-        return Some(Outcome::Unregistered);
+    if provider.id() == webpush::ID && has_another_key(providers, recipient) {
+        let registered = recipient.row.token_updated_at.unwrap_or(Timestamp::UNIX_EPOCH);
+        return Some(match registered.after(RESTARTED) < now {
+            true => Outcome::Unregistered,
+            false => Outcome::Skipped("another_key"),
+        });
     }
     providers.stopped_until(provider, token, now).map(Outcome::Stopped)
 }

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_attempts_are_made_and_a_requested_wait_is_kept() {
+    fn a_delivery_has_three_attempts_and_a_requested_wait_is_kept() {
         let (now, ids) = (Timestamp::UNIX_EPOCH, Ids::default());
         let after =
             |attempts, asked: Option<u64>| Outcome::Retry(asked.map(Duration::from_secs)).state(attempts, now, &ids);

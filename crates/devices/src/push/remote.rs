@@ -67,19 +67,18 @@ impl Remote {
         request: Request<Vec<u8>>,
         now: Timestamp,
     ) -> Result<Response, PushError> {
-        let client = match kept.get() {
-            Some(client) => client,
-            None => {
-                let options = ClientOptions {
-                    http2,
-                    ..ClientOptions::default()
-                };
-                let client = self.egress.client(options).map_err(|error| {
-                    tracing::error!(%error, "could not create a client for push messages");
-                    PushError::Config("no_client")
-                })?;
-                kept.get_or_init(|| client)
-            }
+        let client = if let Some(client) = kept.get() {
+            client
+        } else {
+            let options = ClientOptions {
+                http2,
+                ..ClientOptions::default()
+            };
+            let client = self.egress.client(options).map_err(|error| {
+                tracing::error!(%error, "could not create a client for push messages");
+                PushError::Config("no_client")
+            })?;
+            kept.get_or_init(|| client)
         };
         let response = client.send(request.map(Body::from)).await.map_err(failed)?;
         let (head, body) = response.into_parts();

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use backoffice_core::command::{EntityRef, Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::jobs::enqueue_due;
 use backoffice_core::{Call, Module, Result, Scope};
-use backoffice_notifications::{Channels, New, NotificationType, Severity, TypeTexts, send, send_last};
+use backoffice_notifications::{Channel, Channels, New, NotificationType, Severity, TypeTexts, send, send_last};
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, login};
 use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
@@ -58,7 +58,11 @@ static SAMPLES: Module = Module {
     title: "Samples",
     requires: &["notifications"],
     register: |registry| {
-        registry.extend(DONE).extend(MAILED).interceptor(NOTIFY);
+        registry
+            .extend(DONE)
+            .extend(MAILED)
+            .extend::<&'static dyn Channel>(&crate::channels::RECORDER)
+            .interceptor(NOTIFY);
     },
     ..Module::EMPTY
 };

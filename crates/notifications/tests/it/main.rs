@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod channels;
 mod erasure;
 mod fixture;
 mod listing;

@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::{Duration as StdDuration, Instant};
+use std::time::Duration as StdDuration;
 
 use backoffice_core::jobs::{Queue, Worker};
 use backoffice_notifications::New;
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::standins::{Browser, LOCAL, Reply, Service, WEBPUSH};
 use crate::fixture::{Fixture, builder, delivery, done};

@@ -211,6 +211,15 @@ async fn a_subscription_with_a_former_key_has_ended() {
     assert_eq!(fixture.app.sql(stored).await, 1);
 
     fixture.push(done(fixture.a.admin, "A")).await;
+    assert_eq!(
+        fixture.deliveries().await,
+        [delivery("skipped", 0, Some("another_key"))],
+        "another process may know the key"
+    );
+    assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushEnabled"], true);
+    fixture.app.sql("delete from devices_push_deliveries").await;
+    fixture.app.advance(Duration::hours(2));
+    fixture.push(done(fixture.a.admin, "B")).await;
 
     assert_eq!(service.take().len(), 0);
     assert_eq!(

@@ -70,12 +70,17 @@ async fn serve(stream: TcpStream, received: Rc<RefCell<Vec<Notified>>>, response
     while let Some(request) = connection.accept().await {
         let (request, respond) = request?;
         // The connection is driven by `accept`, so the body is read beside it.
-        actix_web::rt::spawn(answer(request, respond, Rc::clone(&received), Rc::clone(&responses)));
+        actix_web::rt::spawn(respond_to(
+            request,
+            respond,
+            Rc::clone(&received),
+            Rc::clone(&responses),
+        ));
     }
     Ok(())
 }
 
-async fn answer(
+async fn respond_to(
     request: http::Request<h2::RecvStream>,
     mut respond: h2::server::SendResponse<Bytes>,
     received: Rc<RefCell<Vec<Notified>>>,

@@ -1,0 +1,102 @@
+//! Channels of other modules.
+
+use std::sync::Mutex;
+
+use backoffice_core::{Call, Error, Result, Scope};
+use backoffice_notifications::{Channel, Delivered, New, send_last};
+use diesel_async::AsyncPgConnection;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{Fixture, LIST, MAILED, done, full};
+
+/// Tenant, id and title of a delivered notification.
+type Recorded = (Uuid, Uuid, String);
+
+/// Records what it gets, of all tenants of the process, and fails for a notification about `Broken`.
+pub(crate) struct Recorder(Mutex<Vec<Recorded>>);
+
+pub(crate) static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
+
+impl Channel for Recorder {
+    fn deliver<'a>(
+        &'a self,
+        _connection: &'a mut AsyncPgConnection,
+        _call: &'a Call,
+        tenant: Uuid,
+        notifications: &'a [Delivered<'a>],
+    ) -> BoxFuture<'a, Result<()>> {
+        let mut recorded = self.0.lock().expect("not poisoned");
+        let found = notifications
+            .iter()
+            .map(|one| (tenant, one.id, one.new.wording("de").title));
+        recorded.extend(found);
+        let is_broken = notifications.iter().any(|one| one.new.params["name"] == "Broken");
+        ready(if is_broken {
+            Err(Error::internal("broken"))
+        } else {
+            Ok(())
+        })
+        .boxed()
+    }
+}
+
+impl Recorder {
+    /// Returns ids and titles of a tenant.
+    fn of(&self, tenant: Uuid) -> Vec<(Uuid, String)> {
+        let recorded = self.0.lock().expect("not poisoned");
+        let own = recorded.iter().filter(|(of, ..)| *of == tenant);
+        own.map(|(_, id, title)| (*id, title.clone())).collect()
+    }
+}
+
+#[actix_web::test]
+async fn a_channel_gets_the_notifications_whose_recipients_want_push_messages() {
+    let fixture = Fixture::new().await;
+    let (user, token) = (fixture.a.admin, &fixture.a.token);
+    let (muted, muted_token) = fixture.user("muted@alpha.example", &["employee"]).await;
+    let items = json!([{"type": "samples.sample.done", "push": false}]);
+    assert_eq!(fixture.prefer(&muted_token, items).await.0, 200);
+
+    let new = [
+        done(user, "A"),
+        done(muted, "B"),
+        New::of(MAILED, user).with("name", "C"),
+    ];
+    assert_eq!(fixture.send(&new).await, 3);
+    assert_eq!(fixture.send(&[full(user)]).await, 1);
+    assert_eq!(fixture.send(&[full(user)]).await, 1);
+
+    let recorded = RECORDER.of(fixture.a.id);
+    let titles: Vec<&str> = recorded.iter().map(|(_, title)| title.as_str()).collect();
+    assert_eq!(titles, ["A ist fertig", "First ist fertig", "First ist fertig"]);
+    assert_eq!(recorded[1].0, recorded[2].0, "a repeat has the id of its group");
+    let listed = fixture.listed(token, LIST).await;
+    assert!(
+        listed
+            .iter()
+            .any(|one| one["id"] == json!(recorded[0].0) && one["title"] == "A is done")
+    );
+}
+
+#[actix_web::test]
+async fn a_channel_that_fails_undoes_the_notification() {
+    let fixture = Fixture::new().await;
+    let (call, tenant) = (fixture.call(), fixture.a.id);
+    let transaction = call.database().transaction(&Scope::tenant(tenant)).await;
+    let mut transaction = transaction.expect("a transaction");
+
+    let sent = send_last(
+        transaction.connection(),
+        &call,
+        tenant,
+        &[done(fixture.a.admin, "Broken")],
+    )
+    .await;
+    drop(transaction);
+
+    assert!(sent.is_err());
+    assert_eq!(fixture.listed(&fixture.a.token, LIST).await, Vec::<Value>::new());
+}
