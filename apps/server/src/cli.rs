@@ -525,7 +525,10 @@ async fn attachments(_settings: Settings, _command: AttachmentsCommand, _output:
 
 #[cfg(feature = "alerts")]
 async fn conflicts(settings: Settings, command: AlertsCommand, output: Output) -> Result<()> {
-    opened(settings, "alerts", async |host| alerts::run(host, command, output).await).await
+    opened(settings, "alerts", async |host| {
+        alerts::run(host, command, output).await
+    })
+    .await
 }
 
 #[cfg(not(feature = "alerts"))]

@@ -33,7 +33,10 @@ impl Default for AlertsConfig {
 impl AlertsConfig {
     pub(crate) fn checked(self) -> Result<Self, ConfigError> {
         if !(Duration::from_hours(24)..=Duration::from_hours(24 * 3650)).contains(&self.retention) {
-            return Err(ConfigError::new("alerts.retention", "must be between 1 day and 3650 days"));
+            return Err(ConfigError::new(
+                "alerts.retention",
+                "must be between 1 day and 3650 days",
+            ));
         }
         if self.inline_subjects > 2000 {
             return Err(ConfigError::new("alerts.inline_subjects", "must be between 0 and 2000"));

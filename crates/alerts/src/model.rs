@@ -1,8 +1,8 @@
 //! Alerts. A recomputation writes them; commands change their acknowledgement only, so that is all that undo and redo restore.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::{Feature, Result, Scope, Timestamp};
 use backoffice_core::scope::{Owned, Within};
+use backoffice_core::{Feature, Result, Scope, Timestamp};
 use diesel::dsl::Filter;
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -107,7 +107,10 @@ impl Entity for Alert {
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let visible = in_scope(locker.scope()).filter(alerts::id.eq_any(ids));
-        let locked = visible.select((alerts::id, alerts::tenant_id)).order(alerts::id).for_update();
+        let locked = visible
+            .select((alerts::id, alerts::tenant_id))
+            .order(alerts::id)
+            .for_update();
         Ok(locked.load(&mut locker.connection()).await?)
     }
 

@@ -20,5 +20,8 @@ pub(crate) const NAVIGATION: &[NavEntry] = &[NavEntry {
 /// Translated titles.
 pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[("alerts", &[("pl", "Alerty"), ("es", "Alertas"), ("de", "Warnungen")])],
-    groups: &[("dispatch", &[("pl", "Dyspozycja"), ("es", "Planificación"), ("de", "Disposition")])],
+    groups: &[(
+        "dispatch",
+        &[("pl", "Dyspozycja"), ("es", "Planificación"), ("de", "Disposition")],
+    )],
 };

@@ -31,14 +31,24 @@ pub(crate) const OPENED: NotificationType = NotificationType {
             "Alert: {subject}",
             "Assignments in conflict: {count}",
         ),
-        texts("pl", "Nowe alerty", "Alert: {subject}", "Przydziały w konflikcie: {count}"),
+        texts(
+            "pl",
+            "Nowe alerty",
+            "Alert: {subject}",
+            "Przydziały w konflikcie: {count}",
+        ),
         texts(
             "es",
             "Alertas nuevas",
             "Alerta: {subject}",
             "Asignaciones en conflicto: {count}",
         ),
-        texts("de", "Neue Warnungen", "Warnung: {subject}", "Einsätze im Konflikt: {count}"),
+        texts(
+            "de",
+            "Neue Warnungen",
+            "Warnung: {subject}",
+            "Einsätze im Konflikt: {count}",
+        ),
     ],
 };
 
@@ -189,7 +199,12 @@ pub(crate) async fn describe(
     for alert in &mut alerts {
         let zone = alert.time_zone.as_deref().and_then(Zone::parse);
         let subject = (alert.subject_type.as_str(), alert.subject_id);
-        alert.link = link_href(call.platform(), zone.as_ref().unwrap_or(&default), subject, alert.first_start);
+        alert.link = link_href(
+            call.platform(),
+            zone.as_ref().unwrap_or(&default),
+            subject,
+            alert.first_start,
+        );
     }
     Ok(alerts)
 }

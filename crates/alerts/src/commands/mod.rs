@@ -24,7 +24,9 @@ async fn open(tx: &mut Tx<'_>, id: Uuid) -> Result<Alert> {
         .first(tx.conn())
         .await?;
     if row.is_resolved(tx.context().now()) {
-        return Err(Rejection::conflict("The alert is resolved").code("alert_resolved").into());
+        return Err(Rejection::conflict("The alert is resolved")
+            .code("alert_resolved")
+            .into());
     }
     Ok(row)
 }

@@ -78,7 +78,11 @@ pub fn changes(open: Vec<OpenAlert>, conflicts: Vec<Conflict>, now: Timestamp) -
         .map(|alert| ((alert.kind.family(), alert.identity_key.clone()), alert))
         .collect();
 
-    let mut resolved: BTreeSet<Uuid> = groups.keys().chain(others.values().map(|alert| &alert.id)).copied().collect();
+    let mut resolved: BTreeSet<Uuid> = groups
+        .keys()
+        .chain(others.values().map(|alert| &alert.id))
+        .copied()
+        .collect();
     let mut written = Vec::new();
     for (index, conflict) in conflicts.into_iter().enumerate() {
         let alert = match conflict.identity {
@@ -140,7 +144,11 @@ fn matched(open: &[OpenAlert], conflicts: &[Conflict]) -> HashMap<usize, Uuid> {
             }
         }
         // Groups are in the order of their first assignments, so their index stands for it.
-        pairs.extend(shared.into_iter().map(|(index, count)| (Reverse(count), alert.occurred_at, alert.id, index)));
+        pairs.extend(
+            shared
+                .into_iter()
+                .map(|(index, count)| (Reverse(count), alert.occurred_at, alert.id, index)),
+        );
     }
     pairs.sort_unstable();
     let (mut used, mut found) = (BTreeSet::new(), HashMap::new());

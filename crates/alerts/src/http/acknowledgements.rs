@@ -60,11 +60,6 @@ async fn acknowledge_alert(
 async fn unacknowledge_alert(ctx: RequestContext, path: Path<PathId>) -> Result<Json<AlertAcknowledgementState>> {
     let id = path.0.id;
     let command = UnacknowledgeAlert { alert: id };
-    let response = |()| {
-        Json(AlertAcknowledgementState {
-            id,
-            acknowledged: None,
-        })
-    };
+    let response = |()| Json(AlertAcknowledgementState { id, acknowledged: None });
     with_code(ctx.execute(&command, response).await)
 }

@@ -94,7 +94,8 @@ impl AlertQuery {
         let urgencies = Urgency::ALL.map(Urgency::as_str);
         let urgencies = words("urgencies", &self.urgencies, &urgencies, violations);
         let types = words("subjectType", &self.subject_type, &SUBJECT_TYPES, violations);
-        if self.subject_type.is_some() && types.as_ref().is_some_and(|types| types.len() != 1) && violations.is_empty() {
+        if self.subject_type.is_some() && types.as_ref().is_some_and(|types| types.len() != 1) && violations.is_empty()
+        {
             let message = format!("must be one of {}", SUBJECT_TYPES.join(", "));
             violations.add(Detail::new("subjectType", message, "invalid_value"));
         }
@@ -103,7 +104,13 @@ impl AlertQuery {
             subject_type: types.and_then(|types| types.first().copied()),
             subjects: ids("subjectIds", &self.subject_ids, violations),
             kinds: words("kinds", &self.kinds, &kinds, violations),
-            urgency_ranks: urgencies.map(|names| names.iter().filter_map(|name| Urgency::parse(name)).map(Urgency::rank).collect()),
+            urgency_ranks: urgencies.map(|names| {
+                names
+                    .iter()
+                    .filter_map(|name| Urgency::parse(name))
+                    .map(Urgency::rank)
+                    .collect()
+            }),
             unread_only: flag("unreadOnly", &self.unread_only, violations) == Some(true),
             acknowledged: flag("acknowledged", &self.acknowledged, violations),
             resolved: Some(flag("resolved", &self.resolved, violations).unwrap_or(false)),
@@ -164,7 +171,9 @@ async fn list_alerts(ctx: RequestContext, query: Query<AlertQuery>) -> Result<Js
     let window = violations.keep(page.window());
     let filter = query.0.filter(&mut violations);
     if !violations.is_empty() {
-        return Err(Rejection::invalid(violations.into_details()).code("invalid_filters").into());
+        return Err(Rejection::invalid(violations.into_details())
+            .code("invalid_filters")
+            .into());
     }
     let viewer = Viewer::for_request(&ctx)?;
     let connection = ctx.read().await?;
@@ -175,7 +184,10 @@ async fn list_alerts(ctx: RequestContext, query: Query<AlertQuery>) -> Result<Js
     .await?;
     // API keys have no marks.
     let unread_count = if ctx.user_id().is_ok() { counts.unread } else { 0 };
-    let rows = rows.into_iter().map(|row| AlertItem::from_row(ctx.platform(), row)).collect();
+    let rows = rows
+        .into_iter()
+        .map(|row| AlertItem::from_row(ctx.platform(), row))
+        .collect();
     let Page {
         items,
         total,

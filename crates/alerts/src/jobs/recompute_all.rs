@@ -91,7 +91,10 @@ pub(crate) async fn recompute_next(
         return Ok(None);
     };
     rows.retain(|row| row.tenant_id == tenant);
-    let last = rows.as_slice().last().map_or((tenant, after_id), |row| (tenant, row.id));
+    let last = rows
+        .as_slice()
+        .last()
+        .map_or((tenant, after_id), |row| (tenant, row.id));
     let subject = |row: &Row| Subject {
         organization: row.organization_id,
         resource_type: row.resource_type,

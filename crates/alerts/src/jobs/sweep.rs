@@ -100,16 +100,17 @@ impl Job for SweepAlerts {
             .bind::<BigInt, _>(CHUNK)
             .execute(connection)
             .await?;
-        let statement = sql_query(RESOLVE)
-            .bind::<Timestamptz, _>(now)
-            .bind::<BigInt, _>(CHUNK);
+        let statement = sql_query(RESOLVE).bind::<Timestamptz, _>(now).bind::<BigInt, _>(CHUNK);
         let resolved: Vec<Resolved> = Prepared(statement).load(connection).await?;
         let is_done = resolved.is_empty() && i64::try_from(aged).is_ok_and(|aged| aged < CHUNK);
         if is_done {
             report(connection, now).await?;
         }
         if let Some(tenant) = resolved.as_slice().first().map(|one| one.tenant_id) {
-            let events = resolved.into_iter().map(Resolved::event).collect::<Result<Vec<Event>>>()?;
+            let events = resolved
+                .into_iter()
+                .map(Resolved::event)
+                .collect::<Result<Vec<Event>>>()?;
             announce(connection, &call, tenant, None, &events).await?;
         }
         chunk.advance(cursor).await?;

@@ -40,7 +40,9 @@ pub(crate) async fn count(connection: &AsyncPgConnection, viewer: &Viewer, filte
              where r.tenant_id = $1 and r.user_id = $3 and {open}) \
          select {total} as total, (select alerts from open) - (select alerts from read) as unread"
     );
-    Ok(Prepared(bound(text, viewer, filter)).get_result(&mut &*connection).await?)
+    Ok(Prepared(bound(text, viewer, filter))
+        .get_result(&mut &*connection)
+        .await?)
 }
 
 /// The numbers of open alerts.

@@ -20,9 +20,7 @@ use super::Moment;
 use super::rows::{
     AlertAssignmentRow, AlertRow, AssignmentRow, CalendarRow, ResourceRow, SiteRow, StoredAlert, WindowRow,
 };
-use crate::engine::{
-    LiveAssignment, OffDays, OpenAlert, ShownAssignment, SiteDays, SubjectFacts, UnavailableInterval,
-};
+use crate::engine::{LiveAssignment, OffDays, OpenAlert, ShownAssignment, SiteDays, SubjectFacts, UnavailableInterval};
 use crate::kinds::Kind;
 
 /// Joined with each statement about subjects: their organizations, types and ids, numbered from 1.
@@ -169,7 +167,10 @@ impl Facts {
                 subject: *subject,
                 name: String::new(),
                 facts: SubjectFacts {
-                    off_days: days.get(&subject.organization).map(|(_, off)| off.clone()).unwrap_or_default(),
+                    off_days: days
+                        .get(&subject.organization)
+                        .map(|(_, off)| off.clone())
+                        .unwrap_or_default(),
                     ..SubjectFacts::default()
                 },
                 alerts: Vec::new(),

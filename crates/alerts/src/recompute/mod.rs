@@ -69,8 +69,10 @@ fn compare(moment: Moment<'_>, facts: Facts) -> (Writes, Recomputed) {
     let now = moment.now;
     let (mut writes, mut recomputed) = (Writes::default(), Recomputed::default());
     for subject in facts.subjects {
-        let (ended, open): (Vec<StoredAlert>, Vec<StoredAlert>) =
-            subject.alerts.into_iter().partition(|alert| alert.open.expires_at <= now);
+        let (ended, open): (Vec<StoredAlert>, Vec<StoredAlert>) = subject
+            .alerts
+            .into_iter()
+            .partition(|alert| alert.open.expires_at <= now);
         let by_id: BTreeMap<Uuid, StoredAlert> = open.iter().map(|alert| (alert.open.id, alert.clone())).collect();
         let conflicts = engine::conflicts(&subject.facts, now);
         let (changes, resolved) = engine::changes(open.into_iter().map(|alert| alert.open).collect(), conflicts, now);
@@ -80,7 +82,9 @@ fn compare(moment: Moment<'_>, facts: Facts) -> (Writes, Recomputed) {
             writes.resolve(alert.open.id);
         }
         let mut renamed: BTreeSet<Uuid> = by_id.keys().copied().collect();
-        renamed.retain(|id| !resolved.contains(id) && by_id.get(id).is_some_and(|alert| alert.subject_name != subject.name));
+        renamed.retain(|id| {
+            !resolved.contains(id) && by_id.get(id).is_some_and(|alert| alert.subject_name != subject.name)
+        });
         for change in changes {
             let id = change.id.unwrap_or_else(|| moment.call.platform().ids().at(now));
             renamed.remove(&id);

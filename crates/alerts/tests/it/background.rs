@@ -39,7 +39,10 @@ async fn dsp_30_one_of_parallel_writers_wins_if_conflicts_are_rejected() {
     written.sort_unstable();
     assert_eq!((written[0], &written[1..]), (201, &[409; 19][..]));
     assert_eq!(fixture.open().await, Vec::<Value>::new());
-    assert_eq!(fixture.app.rows("select id from alerts_alerts").await, Vec::<Value>::new());
+    assert_eq!(
+        fixture.app.rows("select id from alerts_alerts").await,
+        Vec::<Value>::new()
+    );
 }
 
 #[actix_web::test]
@@ -50,20 +53,35 @@ async fn dsp_37_a_bulk_change_recomputes_all_subjects() {
         items.push(fixture.at(fixture.s1, &format!("06T{hour:02}"), &format!("06T{hour:02}:30")));
         items.push(fixture.at(fixture.s1, &format!("07T{hour:02}:15"), &format!("07T{hour:02}:45")));
     }
-    let (status, created) = fixture.app.post(&fixture.a.token, BULK, json!({ "items": items })).await;
+    let (status, created) = fixture
+        .app
+        .post(&fixture.a.token, BULK, json!({ "items": items }))
+        .await;
     assert_eq!((status, &created["alertIds"]), (201, &json!([])));
     let ids = created["ids"].as_array().expect("ids");
     let of_the_6th: Vec<&Value> = ids.iter().step_by(2).collect();
 
     let update = json!({"ids": of_the_6th, "shiftMinutes": 1440});
-    let (status, started) = fixture.app.post(&fixture.a.token, "/dispatch/assignments/bulk-update", update).await;
+    let (status, started) = fixture
+        .app
+        .post(&fixture.a.token, "/dispatch/assignments/bulk-update", update)
+        .await;
     assert_eq!(status, 201, "{started}");
     fixture.app.run_jobs().await;
 
     assert_eq!(fixture.open().await.len(), 20);
-    let (_, log) = fixture.app.get(&fixture.a.token, "/audit_logs/audit-logs/actions?undoableOnly=true&limit=1").await;
+    let (_, log) = fixture
+        .app
+        .get(
+            &fixture.a.token,
+            "/audit_logs/audit-logs/actions?undoableOnly=true&limit=1",
+        )
+        .await;
     let body = json!({"undoToken": log["items"][0]["undoToken"]});
-    let (status, undone) = fixture.app.post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", body).await;
+    let (status, undone) = fixture
+        .app
+        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", body)
+        .await;
     assert_eq!(status, 200, "{undone}");
     assert_eq!(fixture.open().await.len(), 19);
     fixture.assert_no_difference().await;
@@ -78,8 +96,14 @@ async fn dsp_39_a_rejected_command_leaves_no_alert() {
 
     let response = fixture.send(&fixture.a.token, Method::POST, &path, items).await;
 
-    assert_eq!((response.status, &response.json()["code"]), (409, &json!("assignment_conflict")));
-    assert_eq!(fixture.app.rows("select id from alerts_alerts").await, Vec::<Value>::new());
+    assert_eq!(
+        (response.status, &response.json()["code"]),
+        (409, &json!("assignment_conflict"))
+    );
+    assert_eq!(
+        fixture.app.rows("select id from alerts_alerts").await,
+        Vec::<Value>::new()
+    );
 }
 
 #[actix_web::test]
@@ -103,7 +127,10 @@ async fn a_job_recomputes_the_subjects_that_did_not_fit() {
         body["subjectId"] = json!(id);
         items.push(body);
     }
-    let (status, body) = fixture.app.post(&fixture.a.token, BULK, json!({ "items": items })).await;
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, BULK, json!({ "items": items }))
+        .await;
     assert_eq!(status, 201, "{body}");
     let open = async || fixture.page(&fixture.d.token, "").await["total"].clone();
 
@@ -151,10 +178,20 @@ async fn the_nightly_recomputation_corrects_and_reports_differences() {
     fixture.assign("06T11", "06T15").await;
     let alert = fixture.only().await;
     fixture.run_schedules().await;
-    fixture.app.sql("update alerts_assignments set end_at = '2026-01-06T11:30:00Z' where start_at = '2026-01-06T08:00:00Z'").await;
-    fixture.app.sql("update alerts_alerts set expires_at = '2026-01-06T11:30:00Z'").await;
+    fixture
+        .app
+        .sql("update alerts_assignments set end_at = '2026-01-06T11:30:00Z' where start_at = '2026-01-06T08:00:00Z'")
+        .await;
+    fixture
+        .app
+        .sql("update alerts_alerts set expires_at = '2026-01-06T11:30:00Z'")
+        .await;
 
-    let all = backoffice_alerts::recompute_all(&backoffice_core::Call::internal(fixture.app.runtime()), Some(fixture.a.id)).await;
+    let all = backoffice_alerts::recompute_all(
+        &backoffice_core::Call::internal(fixture.app.runtime()),
+        Some(fixture.a.id),
+    )
+    .await;
 
     let all = all.expect("the database can be reached");
     assert_eq!((all.subjects, all.differences), (1, 1));

@@ -24,7 +24,9 @@ fn id(group: u128, number: u8) -> Uuid {
 
 /// An instant of January 2026, in hours from its start.
 fn at(hours: i64) -> Timestamp {
-    Timestamp::parse("2026-01-01T00:00:00Z").expect("an instant").after(Duration::hours(hours))
+    Timestamp::parse("2026-01-01T00:00:00Z")
+        .expect("an instant")
+        .after(Duration::hours(hours))
 }
 
 fn day(hours: i64) -> Date {
@@ -49,47 +51,73 @@ fn assignment(number: u8, (site, start, length): (u8, i64, i64)) -> LiveAssignme
 fn state() -> impl Strategy<Value = (i64, SubjectFacts)> {
     let assignments = btree_map(0_u8..8, (0_u8..3, 0_i64..90, 1_i64..40), 0..8);
     let windows = btree_map(0_u8..3, (0_i64..90, 1_i64..40), 0..3);
-    let sites = vec((any::<bool>(), proptest::option::of(0_i64..4), proptest::option::of(2_i64..6)), 3);
+    let sites = vec(
+        (
+            any::<bool>(),
+            proptest::option::of(0_i64..4),
+            proptest::option::of(2_i64..6),
+        ),
+        3,
+    );
     let off_days = (vec(0_u8..7, 0..3), vec(0_i64..5, 0..3));
-    (0_i64..25, prop::bool::weighted(0.2), assignments, windows, sites, off_days).prop_map(
-        |(hours, is_inactive, assignments, windows, sites, (weekdays, holidays))| {
-            let window = |(number, (start, length)): (u8, (i64, i64))| UnavailableInterval {
-                id: id(3, number),
-                start_at: at(start),
-                end_at: at(start + length),
-            };
-            let site = |(number, (is_closed, start, end)): (u8, (bool, Option<i64>, Option<i64>))| {
-                let days = SiteDays {
-                    is_closed,
-                    start: start.map(|days| day(days * 24)),
-                    end_exclusive: end.map(|days| day(days * 24)),
-                };
-                (id(2, number), days)
-            };
-            let facts = SubjectFacts {
-                is_inactive,
-                assignments: assignments.into_iter().map(|(number, fields)| assignment(number, fields)).collect(),
-                windows: windows.into_iter().map(window).collect(),
-                sites: (0_u8..).zip(sites).map(site).collect(),
-                off_days: OffDays {
-                    weekdays: weekdays.into_iter().map(|number| Weekday::Monday.nth_next(number)).collect(),
-                    holidays: holidays.into_iter().map(|days| day(days * 24)).collect(),
-                },
-            };
-            (hours, facts)
-        },
+    (
+        0_i64..25,
+        prop::bool::weighted(0.2),
+        assignments,
+        windows,
+        sites,
+        off_days,
     )
+        .prop_map(
+            |(hours, is_inactive, assignments, windows, sites, (weekdays, holidays))| {
+                let window = |(number, (start, length)): (u8, (i64, i64))| UnavailableInterval {
+                    id: id(3, number),
+                    start_at: at(start),
+                    end_at: at(start + length),
+                };
+                let site = |(number, (is_closed, start, end)): (u8, (bool, Option<i64>, Option<i64>))| {
+                    let days = SiteDays {
+                        is_closed,
+                        start: start.map(|days| day(days * 24)),
+                        end_exclusive: end.map(|days| day(days * 24)),
+                    };
+                    (id(2, number), days)
+                };
+                let facts = SubjectFacts {
+                    is_inactive,
+                    assignments: assignments
+                        .into_iter()
+                        .map(|(number, fields)| assignment(number, fields))
+                        .collect(),
+                    windows: windows.into_iter().map(window).collect(),
+                    sites: (0_u8..).zip(sites).map(site).collect(),
+                    off_days: OffDays {
+                        weekdays: weekdays
+                            .into_iter()
+                            .map(|number| Weekday::Monday.nth_next(number))
+                            .collect(),
+                        holidays: holidays.into_iter().map(|days| day(days * 24)).collect(),
+                    },
+                };
+                (hours, facts)
+            },
+        )
 }
 
 /// Mostly small changes of the facts before, so that groups grow, shrink, split and merge.
 fn history() -> impl Strategy<Value = Vec<(i64, SubjectFacts)>> {
-    let changes = vec((0_i64..5, 0_u8..8, proptest::option::of((0_u8..3, 0_i64..90, 1_i64..40))), 1..12);
+    let changes = vec(
+        (0_i64..5, 0_u8..8, proptest::option::of((0_u8..3, 0_i64..90, 1_i64..40))),
+        1..12,
+    );
     (state(), changes, vec(state(), 0..2)).prop_map(|(first, changes, last)| {
         let mut states = vec![first];
         for (hours, number, change) in changes {
             let mut facts = states[states.len() - 1].1.clone();
             facts.assignments.retain(|one| one.shown.id != id(1, number));
-            facts.assignments.extend(change.map(|fields| assignment(number, fields)));
+            facts
+                .assignments
+                .extend(change.map(|fields| assignment(number, fields)));
             states.push((hours, facts));
         }
         states.extend(last);
@@ -166,7 +194,11 @@ fn check(history: &[(i64, SubjectFacts)]) -> Result<(), TestCaseError> {
         found.sort();
         prop_assert_eq!(&found, &plain);
 
-        let live: BTreeSet<Uuid> = before.iter().filter(|one| one.shown.end_at > now).map(|one| one.shown.id).collect();
+        let live: BTreeSet<Uuid> = before
+            .iter()
+            .filter(|one| one.shown.end_at > now)
+            .map(|one| one.shown.id)
+            .collect();
         before.clone_from(&facts.assignments);
         model = naive::next(&model, &plain, &live, now, |one| {
             new_id(step, one.family, one.about, one.assignments[0])
@@ -186,7 +218,12 @@ fn check(history: &[(i64, SubjectFacts)]) -> Result<(), TestCaseError> {
                     kind: alert.kind,
                     identity: identity(alert),
                     // Readers do not see ended assignments.
-                    assignments: alert.assignments.iter().filter(|one| one.end_at > now).copied().collect(),
+                    assignments: alert
+                        .assignments
+                        .iter()
+                        .filter(|one| one.end_at > now)
+                        .copied()
+                        .collect(),
                     expires_at: alert.expires_at,
                 }),
             })

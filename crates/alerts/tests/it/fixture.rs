@@ -18,7 +18,8 @@ pub(crate) const ASSIGNMENTS: &str = "/dispatch/assignments";
 pub(crate) const BULK: &str = "/dispatch/assignments/bulk";
 pub(crate) const WINDOWS: &str = "/calendar/availability-windows";
 pub(crate) const CALENDAR: &str = "/calendar/working-calendar";
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+pub(crate) const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+pub(crate) const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 
 const MODULES: [&Module; 8] = [
     &backoffice_directory::MODULE,
@@ -72,7 +73,13 @@ impl Fixture {
 
     pub(crate) async fn with(builder: TestAppBuilder) -> Self {
         let tenants = TwoTenants::inside(builder.build().await).await;
-        let dispatcher = ["alerts.view", "alerts.manage", "calendar.*", "dispatch.*", "audit_logs.*"];
+        let dispatcher = [
+            "alerts.view",
+            "alerts.manage",
+            "calendar.*",
+            "dispatch.*",
+            "audit_logs.*",
+        ];
         tenants.role("D", &dispatcher, None).await;
         tenants.role("V", &["alerts.view", "dispatch.view"], None).await;
         let person = |(id, token)| Person { id, token };
@@ -127,7 +134,9 @@ impl Fixture {
     /// Changes a record as the administrator, a minute later.
     pub(crate) async fn change(&self, path: &str, id: Uuid, body: Value) -> TestResponse {
         self.app.advance(Duration::MINUTE);
-        let response = self.send(&self.a.token, Method::PUT, &format!("{path}/{id}"), body).await;
+        let response = self
+            .send(&self.a.token, Method::PUT, &format!("{path}/{id}"), body)
+            .await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
         response
     }
@@ -157,6 +166,14 @@ impl Fixture {
         self.send(token, Method::POST, UNDO, body).await
     }
 
+    /// Redoes what the command of the response has done, after it was undone.
+    pub(crate) async fn redo(&self, token: &str, of: &TestResponse) -> TestResponse {
+        self.app.advance(Duration::MINUTE);
+        let operation = of.operation().expect("an undoable command");
+        let body = json!({"logId": operation["id"]});
+        self.send(token, Method::POST, REDO, body).await
+    }
+
     /// Returns the page of alerts of a path with its query, as the user sees it.
     pub(crate) async fn page(&self, token: &str, query: &str) -> Value {
         let (status, page) = self.app.get(token, &format!("{ALERTS}{query}")).await;
@@ -179,7 +196,12 @@ impl Fixture {
 
     /// Returns kinds and assignments of the open alerts, sorted.
     pub(crate) async fn conflicts(&self) -> Vec<(String, Vec<Uuid>)> {
-        let mut all: Vec<_> = self.open().await.iter().map(|one| (text(&one["kind"]), assignments(one))).collect();
+        let mut all: Vec<_> = self
+            .open()
+            .await
+            .iter()
+            .map(|one| (text(&one["kind"]), assignments(one)))
+            .collect();
         all.sort();
         all
     }
@@ -192,7 +214,14 @@ impl Fixture {
     }
 
     /// Sends a request about an alert.
-    pub(crate) async fn about(&self, token: &str, method: Method, alert: &Value, action: &str, body: Value) -> TestResponse {
+    pub(crate) async fn about(
+        &self,
+        token: &str,
+        method: Method,
+        alert: &Value,
+        action: &str,
+        body: Value,
+    ) -> TestResponse {
         let path = format!("{ALERTS}/{}/{action}", text(&alert["alertId"]));
         self.send(token, method, &path, body).await
     }
@@ -221,7 +250,9 @@ impl Fixture {
     /// Checks that a recomputation of everything would change nothing.
     pub(crate) async fn assert_no_difference(&self) {
         let call = Call::internal(self.app.runtime());
-        let all = backoffice_alerts::recompute_all(&call, None).await.expect("the database can be reached");
+        let all = backoffice_alerts::recompute_all(&call, None)
+            .await
+            .expect("the database can be reached");
         assert_eq!(all.differences, 0);
     }
 }
@@ -239,7 +270,8 @@ pub(crate) fn text(value: &Value) -> String {
 /// Returns the assignments of an alert.
 pub(crate) fn assignments(alert: &Value) -> Vec<Uuid> {
     let ids = alert["conflictingAssignmentIds"].as_array().expect("ids").iter();
-    ids.map(|id| id.as_str().expect("an id").parse().expect("a UUID")).collect()
+    ids.map(|id| id.as_str().expect("an id").parse().expect("a UUID"))
+        .collect()
 }
 
 /// Returns the names of the job sites of an alert.

@@ -53,7 +53,13 @@ async fn expected(fixture: &Fixture) -> Vec<Shown> {
     for (subject, facts) in facts::read(fixture).await {
         for one in naive::conflicts(&facts, now) {
             let window = one.about.filter(|_| one.family == "subject_unavailable");
-            all.push((subject, one.kind.to_owned(), window, one.assignments, one.expires_at.to_string()));
+            all.push((
+                subject,
+                one.kind.to_owned(),
+                window,
+                one.assignments,
+                one.expires_at.to_string(),
+            ));
         }
     }
     all.sort();
@@ -91,6 +97,7 @@ async fn open_alerts_are_those_of_the_plain_rules_after_every_command() {
     let histories = std::env::var("BACKOFFICE_ALERTS_HISTORIES");
     let histories = histories.map_or(HISTORIES, |number| number.parse().expect("a number of histories"));
     let first = std::env::var("BACKOFFICE_ALERTS_FIRST_HISTORY").map_or(0, |number| number.parse().expect("a number"));
+    let (mut accepted, mut alerts) = (0, 0);
     for number in first..first + histories {
         let start = STARTS[number % STARTS.len()];
         let fixture = Fixture::with(builder().starting_at(instant(start))).await;
@@ -99,8 +106,17 @@ async fn open_alerts_are_those_of_the_plain_rules_after_every_command() {
             let done = history.step().await;
 
             let about = format!("history {number}, step {step}: {done:?}");
-            assert_eq!(found(&fixture, history.token()).await, expected(&fixture).await, "{about}");
+            let found = found(&fixture, history.token()).await;
+            assert_eq!(found, expected(&fixture).await, "{about}");
+            accepted += usize::from(done.2 < 300);
+            alerts += found.len();
         }
         fixture.assert_no_difference().await;
     }
+    // Most steps do something, and leave alerts.
+    let steps = histories * STEPS;
+    assert!(
+        accepted * 3 > steps * 2 && alerts > steps,
+        "{steps} steps, {accepted} accepted, {alerts} alerts"
+    );
 }

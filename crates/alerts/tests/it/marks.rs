@@ -39,13 +39,24 @@ async fn dsp_28_marks_belong_to_users() {
     }
     assert_eq!(fixture.page(&fixture.d.token, "?unreadOnly=1").await["total"], 2);
     assert_eq!(unread(&fixture.v.token, "").await, 3);
-    assert_eq!([read_all(&fixture.d.token).await, read_all(&fixture.d.token).await], [json!(2), json!(0)]);
-    assert_eq!((unread(&fixture.d.token, "").await, unread(&fixture.v.token, "").await), (json!(0), json!(3)));
-    let unmarked = fixture.about(&fixture.d.token, Method::DELETE, &alerts[1], "read", Value::Null).await;
+    assert_eq!(
+        [read_all(&fixture.d.token).await, read_all(&fixture.d.token).await],
+        [json!(2), json!(0)]
+    );
+    assert_eq!(
+        (unread(&fixture.d.token, "").await, unread(&fixture.v.token, "").await),
+        (json!(0), json!(3))
+    );
+    let unmarked = fixture
+        .about(&fixture.d.token, Method::DELETE, &alerts[1], "read", Value::Null)
+        .await;
     assert_eq!(unmarked.json(), json!({"id": alerts[1]["alertId"], "read": false}));
     assert_eq!(unread(&fixture.d.token, "").await, 1);
     let summary = fixture.app.get(&fixture.d.token, "/alerts/summary").await.1;
-    assert_eq!((&summary["unreadCount"], &summary["byUrgency"]), (&json!(1), &json!({"critical": 3, "warning": 0, "info": 0})));
+    assert_eq!(
+        (&summary["unreadCount"], &summary["byUrgency"]),
+        (&json!(1), &json!({"critical": 3, "warning": 0, "info": 0}))
+    );
     assert_eq!(summary["byKind"]["subject_overlap_same_site"], 3);
 }
 
@@ -101,11 +112,21 @@ async fn dsp_29_invalid_filters_are_rejected_and_empty_ones_find_nothing() {
     ] {
         let (status, body) = get(query).await;
         assert_eq!((status, &body["code"]), (400, &json!("invalid_filters")), "{query}");
-        assert_eq!(body["details"][0]["path"], query.split('=').next().expect("a name"), "{query}");
+        assert_eq!(
+            body["details"][0]["path"],
+            query.split('=').next().expect("a name"),
+            "{query}"
+        );
     }
     let (_, all) = get("kinds=bogus&pageSize=0&jobSiteIds=x").await;
     assert_eq!(all["details"].as_array().map(Vec::len), Some(3));
-    for query in ["jobSiteIds=", "kinds=", "subjectIds=", "urgencies=", &format!("jobSiteIds={}", Uuid::from_u128(7))] {
+    for query in [
+        "jobSiteIds=",
+        "kinds=",
+        "subjectIds=",
+        "urgencies=",
+        &format!("jobSiteIds={}", Uuid::from_u128(7)),
+    ] {
         assert_eq!(get(query).await.1["total"], 0, "{query}");
     }
 }
@@ -115,7 +136,9 @@ async fn filters_find_what_they_name() {
     let fixture = Fixture::new().await;
     let alerts = three(&fixture).await;
     fixture.change(RESOURCES, fixture.e1, json!({"isActive": true})).await;
-    fixture.create(ASSIGNMENTS, fixture.at(fixture.s2, "10T08", "10T09")).await;
+    fixture
+        .create(ASSIGNMENTS, fixture.at(fixture.s2, "10T08", "10T09"))
+        .await;
     let total = async |query: String| fixture.page(&fixture.d.token, &format!("?{query}")).await["total"].clone();
 
     for (query, expected) in [
@@ -136,7 +159,10 @@ async fn filters_find_what_they_name() {
     }
     // The most urgent first, then the newest.
     let page = fixture.page(&fixture.d.token, "?pageSize=3&page=2").await;
-    assert_eq!((&page["items"][0]["kind"], &page["totalPages"]), (&json!("non_working_day"), &json!(2)));
+    assert_eq!(
+        (&page["items"][0]["kind"], &page["totalPages"]),
+        (&json!("non_working_day"), &json!(2))
+    );
     assert_eq!(assignments(&alerts[0]).len(), 2);
 }
 
@@ -144,7 +170,9 @@ async fn filters_find_what_they_name() {
 async fn dsp_30_other_tenants_and_organizations_see_nothing() {
     let fixture = Fixture::new().await;
     let alert = three(&fixture).await.remove(0);
-    let branch = fixture.create("/directory/organizations", json!({"name": "Branch"})).await;
+    let branch = fixture
+        .create("/directory/organizations", json!({"name": "Branch"}))
+        .await;
     fixture.role("Local", &["alerts.*"], Some(&[branch])).await;
     let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
 
@@ -155,7 +183,9 @@ async fn dsp_30_other_tenants_and_organizations_see_nothing() {
         assert_eq!(summary["byUrgency"]["critical"], 0);
         let (_, read) = fixture.app.post(token, &format!("{ALERTS}/read-all"), json!({})).await;
         assert_eq!(read["updated"], 0);
-        let response = fixture.about(token, Method::POST, &alert, "acknowledge", json!({})).await;
+        let response = fixture
+            .about(token, Method::POST, &alert, "acknowledge", json!({}))
+            .await;
         assert_eq!(response.status, 404);
     }
 }
@@ -167,7 +197,9 @@ async fn viewers_may_not_acknowledge_and_strangers_may_not_look() {
     fixture.role("None", &["auth.roles.list"], None).await;
     let (_, stranger) = fixture.user("none@alpha.test", &["None"]).await;
 
-    let response = fixture.about(&fixture.v.token, Method::POST, &alert, "acknowledge", json!({})).await;
+    let response = fixture
+        .about(&fixture.v.token, Method::POST, &alert, "acknowledge", json!({}))
+        .await;
     let (status, body) = fixture.app.get(&stranger, ALERTS).await;
 
     assert_eq!((response.status, &response.json()["code"]), (403, &json!("forbidden")));
@@ -181,11 +213,19 @@ async fn viewers_may_not_acknowledge_and_strangers_may_not_look() {
 async fn a_list_costs_two_statements() {
     let fixture = Fixture::with(crate::fixture::builder().through_proxy()).await;
     three(&fixture).await;
-    let list = async || fixture.app.count_statements(fixture.page(&fixture.d.token, "?pageSize=2")).await;
+    let list = async || {
+        fixture
+            .app
+            .count_statements(fixture.page(&fixture.d.token, "?pageSize=2"))
+            .await
+    };
     list().await;
 
     let (page, statements) = list().await;
-    let (_, of_nothing) = fixture.app.count_statements(fixture.page(&fixture.d.token, "?kinds=non_working_day")).await;
+    let (_, of_nothing) = fixture
+        .app
+        .count_statements(fixture.page(&fixture.d.token, "?kinds=non_working_day"))
+        .await;
 
     assert_eq!(page["total"], 3);
     assert_eq!((statements, of_nothing), (of_nothing, statements));

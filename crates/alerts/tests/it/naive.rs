@@ -55,14 +55,23 @@ pub(crate) fn conflicts(facts: &SubjectFacts, now: Timestamp) -> Vec<NaiveConfli
         let mut met = Vec::new();
         let mut until = None;
         for one in &live {
-            let (start, end) = (one.shown.start_at.max(window.start_at), one.shown.end_at.min(window.end_at));
+            let (start, end) = (
+                one.shown.start_at.max(window.start_at),
+                one.shown.end_at.min(window.end_at),
+            );
             if start < end {
                 met.push(*one);
                 until = until.max(Some(end));
             }
         }
         if let Some(until) = until {
-            found.push(conflict("subject_unavailable", "subject_unavailable", Some(window.id), &met, until));
+            found.push(conflict(
+                "subject_unavailable",
+                "subject_unavailable",
+                Some(window.id),
+                &met,
+                until,
+            ));
         }
     }
     let latest = |of: &[&LiveAssignment]| of.iter().map(|one| one.shown.end_at).max();
@@ -76,21 +85,33 @@ pub(crate) fn conflicts(facts: &SubjectFacts, now: Timestamp) -> Vec<NaiveConfli
             .filter(|one| {
                 site.is_closed
                     || days(one).iter().any(|day| {
-                        site.start.is_some_and(|start| *day < start) || site.end_exclusive.is_some_and(|end| *day >= end)
+                        site.start.is_some_and(|start| *day < start)
+                            || site.end_exclusive.is_some_and(|end| *day >= end)
                     })
             })
             .copied()
             .collect();
         if let Some(until) = latest(&concerned) {
-            found.push(conflict("job_site_closed", "job_site_closed", Some(*id), &concerned, until));
+            found.push(conflict(
+                "job_site_closed",
+                "job_site_closed",
+                Some(*id),
+                &concerned,
+                until,
+            ));
         }
     }
     for one in &live {
-        let is_off = |day: &Date| {
-            facts.off_days.weekdays.contains(&day.weekday()) || facts.off_days.holidays.contains(day)
-        };
+        let is_off =
+            |day: &Date| facts.off_days.weekdays.contains(&day.weekday()) || facts.off_days.holidays.contains(day);
         if days(one).iter().all(is_off) {
-            found.push(conflict("non_working_day", "non_working_day", Some(one.shown.id), &[one], one.shown.end_at));
+            found.push(conflict(
+                "non_working_day",
+                "non_working_day",
+                Some(one.shown.id),
+                &[one],
+                one.shown.end_at,
+            ));
         }
     }
     found.retain(|one| one.expires_at > now);
@@ -133,7 +154,9 @@ fn groups(live: &[&LiveAssignment]) -> Vec<NaiveConflict> {
             _ => "subject_overlap_different_sites",
         };
         let pairs = group.iter().flat_map(|a| group.iter().map(move |b| (a, b)));
-        let ends = pairs.filter(|(a, b)| a.shown.id != b.shown.id).filter_map(|(a, b)| overlap(a, b));
+        let ends = pairs
+            .filter(|(a, b)| a.shown.id != b.shown.id)
+            .filter_map(|(a, b)| overlap(a, b));
         found.push(conflict("overlap", kind, None, group, ends.max().expect("an overlap")));
     }
     found
@@ -158,7 +181,13 @@ pub(crate) fn next(
     // An alert that has ended by itself does not come back.
     let open: Vec<&NaiveAlert> = open.iter().filter(|alert| alert.conflict.expires_at > now).collect();
     let seen = |alert: &NaiveAlert| -> BTreeSet<Uuid> {
-        alert.conflict.assignments.iter().filter(|id| live.contains(id)).copied().collect()
+        alert
+            .conflict
+            .assignments
+            .iter()
+            .filter(|id| live.contains(id))
+            .copied()
+            .collect()
     };
     let mut pairs: Vec<(&NaiveAlert, &NaiveConflict)> = Vec::new();
     loop {
@@ -192,9 +221,8 @@ pub(crate) fn next(
         }
     }
     for conflict in conflicts.iter().filter(|conflict| conflict.family != "overlap") {
-        let same = |alert: &&&NaiveAlert| {
-            alert.conflict.family == conflict.family && alert.conflict.about == conflict.about
-        };
+        let same =
+            |alert: &&&NaiveAlert| alert.conflict.family == conflict.family && alert.conflict.about == conflict.about;
         if let Some(alert) = open.iter().find(same) {
             pairs.push((*alert, conflict));
         }

@@ -9,18 +9,33 @@ async fn dsp_17_two_assignments_at_once_are_one_critical_alert() {
     let fixture = Fixture::new().await;
     let first = fixture.assign("06T08", "06T12").await;
 
-    let (status, written) = fixture.app.post(&fixture.a.token, ASSIGNMENTS, fixture.at(fixture.s1, "06T11", "06T15")).await;
+    let (status, written) = fixture
+        .app
+        .post(&fixture.a.token, ASSIGNMENTS, fixture.at(fixture.s1, "06T11", "06T15"))
+        .await;
 
     assert_eq!(status, 201, "{written}");
     let alert = fixture.only().await;
     assert_eq!(written["alertIds"], json!([alert["alertId"]]));
-    assert_eq!((&alert["kind"], &alert["urgency"]), (&json!("subject_overlap_same_site"), &json!("critical")));
+    assert_eq!(
+        (&alert["kind"], &alert["urgency"]),
+        (&json!("subject_overlap_same_site"), &json!("critical"))
+    );
     assert_eq!(alert["conflictingAssignmentIds"], json!([first, written["id"]]));
     assert_eq!(sites(&alert), ["S1"]);
-    assert_eq!((&alert["read"], &alert["notificationId"]), (&json!(false), &Value::Null));
+    assert_eq!(
+        (&alert["read"], &alert["notificationId"]),
+        (&json!(false), &Value::Null)
+    );
     assert_eq!(alert["expiresAt"], "2026-01-06T12:00:00.000Z");
-    assert_eq!(alert["subject"], json!({"type": "equipment", "id": fixture.e1, "name": "E1"}));
-    let link = format!("/backend/dispatch/board?subject=equipment:{}&from=2026-01-06", fixture.e1);
+    assert_eq!(
+        alert["subject"],
+        json!({"type": "equipment", "id": fixture.e1, "name": "E1"})
+    );
+    let link = format!(
+        "/backend/dispatch/board?subject=equipment:{}&from=2026-01-06",
+        fixture.e1
+    );
     assert_eq!(alert["linkHref"], link);
     assert_eq!(fixture.page(&fixture.d.token, "").await["unreadCount"], 1);
     assert_eq!(fixture.item(&fixture.d.token, &alert).await, alert);
@@ -85,18 +100,26 @@ async fn dsp_21_a_change_keeps_marks_and_growth_removes_them() {
     let alert = fixture.only().await;
     fixture.read(&fixture.d.token, &alert).await;
 
-    fixture.change(ASSIGNMENTS, second, json!({"jobSiteId": fixture.s2})).await;
+    fixture
+        .change(ASSIGNMENTS, second, json!({"jobSiteId": fixture.s2}))
+        .await;
 
     let moved = fixture.only().await;
     assert_eq!(moved["alertId"], alert["alertId"]);
     assert_eq!(moved["kind"], "subject_overlap_different_sites");
     assert_eq!(sites(&moved), ["S1", "S2"]);
-    assert_eq!((&moved["read"], &moved["occurredAt"]), (&json!(true), &alert["occurredAt"]));
+    assert_eq!(
+        (&moved["read"], &moved["occurredAt"]),
+        (&json!(true), &alert["occurredAt"])
+    );
     let third = fixture.assign("06T14", "06T16").await;
     let grown = fixture.only().await;
     assert_eq!(grown["alertId"], alert["alertId"]);
     assert_eq!((assignments(&grown).len(), assignments(&grown)[2]), (3, third));
-    assert_eq!((&grown["read"], &grown["occurredAt"]), (&json!(false), &json!(fixture.app.now())));
+    assert_eq!(
+        (&grown["read"], &grown["occurredAt"]),
+        (&json!(false), &json!(fixture.app.now()))
+    );
     assert_eq!(grown["urgency"], "critical");
 }
 
@@ -115,13 +138,22 @@ async fn dsp_22_a_split_keeps_one_alert_and_a_merge_the_older_one() {
     }
     let x = fixture.only().await;
 
-    fixture.change(ASSIGNMENTS, all[2], json!({"status": "cancelled"})).await;
+    fixture
+        .change(ASSIGNMENTS, all[2], json!({"status": "cancelled"}))
+        .await;
 
     let open = fixture.open().await;
-    let found = |first| open.iter().find(|alert| assignments(alert)[0] == first).expect("an alert");
+    let found = |first| {
+        open.iter()
+            .find(|alert| assignments(alert)[0] == first)
+            .expect("an alert")
+    };
     let (kept, opened) = (found(all[0]), found(all[3]));
     assert_eq!((open.len(), &kept["alertId"]), (2, &x["alertId"]));
-    assert_eq!((assignments(kept), assignments(opened)), (all[..2].to_vec(), all[3..].to_vec()));
+    assert_eq!(
+        (assignments(kept), assignments(opened)),
+        (all[..2].to_vec(), all[3..].to_vec())
+    );
     fixture.change(ASSIGNMENTS, all[2], json!({"status": "planned"})).await;
     let merged = fixture.only().await;
     assert_eq!((&merged["alertId"], assignments(&merged)), (&x["alertId"], all));
@@ -139,7 +171,13 @@ async fn an_assignment_that_moves_to_another_subject_changes_the_alerts_of_both(
     other["subjectId"] = json!(e2);
     fixture.create(ASSIGNMENTS, other).await;
 
-    let moved = fixture.change(ASSIGNMENTS, second, json!({"subjectType": "equipment", "subjectId": e2})).await;
+    let moved = fixture
+        .change(
+            ASSIGNMENTS,
+            second,
+            json!({"subjectType": "equipment", "subjectId": e2}),
+        )
+        .await;
 
     let alert = fixture.only().await;
     assert_eq!(alert["subject"]["name"], "E2");
@@ -157,10 +195,17 @@ async fn a_renamed_subject_is_shown_by_its_new_name() {
     let alert = fixture.only().await;
     fixture.read(&fixture.d.token, &alert).await;
 
-    fixture.change(crate::fixture::RESOURCES, fixture.e1, json!({"name": "Digger"})).await;
-    fixture.change(crate::fixture::JOB_SITES, fixture.s1, json!({"name": "Harbour"})).await;
+    fixture
+        .change(crate::fixture::RESOURCES, fixture.e1, json!({"name": "Digger"}))
+        .await;
+    fixture
+        .change(crate::fixture::JOB_SITES, fixture.s1, json!({"name": "Harbour"}))
+        .await;
 
     let renamed = fixture.only().await;
-    assert_eq!((text(&renamed["subject"]["name"]), sites(&renamed)), ("Digger".to_owned(), vec!["Harbour".to_owned()]));
+    assert_eq!(
+        (text(&renamed["subject"]["name"]), sites(&renamed)),
+        ("Digger".to_owned(), vec!["Harbour".to_owned()])
+    );
     assert_eq!(renamed["read"], true);
 }

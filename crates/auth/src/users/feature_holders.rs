@@ -53,7 +53,9 @@ pub async fn find_holders(
 
 /// Returns the grants that cover a feature: itself, and the wildcards above it.
 fn covering(feature: &str) -> Vec<String> {
-    let above = feature.match_indices('.').map(|(at, _)| format!("{}.*", &feature[..at]));
+    let above = feature
+        .match_indices('.')
+        .map(|(at, _)| format!("{}.*", &feature[..at]));
     ["*".to_owned(), feature.to_owned()].into_iter().chain(above).collect()
 }
 
@@ -63,6 +65,9 @@ mod tests {
 
     #[test]
     fn a_feature_is_covered_by_itself_and_by_wildcards() {
-        assert_eq!(covering("auth.roles.list"), ["*", "auth.roles.list", "auth.*", "auth.roles.*"]);
+        assert_eq!(
+            covering("auth.roles.list"),
+            ["*", "auth.roles.list", "auth.*", "auth.roles.*"]
+        );
     }
 }

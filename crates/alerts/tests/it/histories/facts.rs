@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use backoffice_alerts::engine::{LiveAssignment, OffDays, ShownAssignment, SiteDays, SubjectFacts, UnavailableInterval};
+use backoffice_alerts::engine::{
+    LiveAssignment, OffDays, ShownAssignment, SiteDays, SubjectFacts, UnavailableInterval,
+};
 use backoffice_core::Timestamp;
 use serde_json::Value;
 use time::macros::format_description;

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Random;
-use crate::fixture::{ASSIGNMENTS, BULK, CALENDAR, Fixture, JOB_SITES, RESOURCES, WINDOWS};
+use crate::fixture::{ASSIGNMENTS, BULK, CALENDAR, Fixture, JOB_SITES, REDO, RESOURCES, UNDO, WINDOWS};
 
 const CALLERS: [&str; 4] = ["admin@alpha.test", "d@alpha.test", "x@alpha.test", "y@alpha.test"];
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 /// Zones whose clocks change, at midnight or by half an hour.
 const ZONES: [&str; 4] = ["Europe/Warsaw", "America/Havana", "Australia/Lord_Howe", "UTC"];
 
@@ -27,8 +26,9 @@ pub(super) struct History<'f> {
     /// Assignments and windows that were created, deleted ones included.
     assignments: Vec<Uuid>,
     windows: Vec<Uuid>,
-    /// Callers and undo tokens.
+    /// Callers and operations.
     undoable: Vec<(usize, Value)>,
+    undone: Vec<(usize, Value)>,
 }
 
 impl<'f> History<'f> {
@@ -45,11 +45,14 @@ impl<'f> History<'f> {
             assignments: Vec::new(),
             windows: Vec::new(),
             undoable: Vec::new(),
+            undone: Vec::new(),
         };
         for number in 2..=5 {
             history.subjects.push(fixture.resource(&format!("E{number}")).await);
         }
-        history.sites.push(fixture.create(JOB_SITES, json!({"name": "S3"})).await);
+        history
+            .sites
+            .push(fixture.create(JOB_SITES, json!({"name": "S3"})).await);
         history.sign_in().await;
         history
     }
@@ -88,7 +91,8 @@ impl<'f> History<'f> {
             13 => self.change_resource().await,
             14 => self.change_site().await,
             15 => self.replace_calendar().await,
-            16..=18 => self.undo().await,
+            16 | 17 => self.undo().await,
+            18 => self.redo().await,
             _ => self.wait().await,
         }
     }
@@ -135,14 +139,17 @@ impl<'f> History<'f> {
 
     async fn send_as(&mut self, caller: usize, method: Method, path: &str, body: Value) -> (Done, TestResponse) {
         self.fixture.app.advance(Duration::SECOND);
-        let response = self.fixture.send(&self.tokens[caller], method.clone(), path, body.clone()).await;
+        let response = self
+            .fixture
+            .send(&self.tokens[caller], method.clone(), path, body.clone())
+            .await;
         assert!(
             response.status < 500 && response.status != 401 && response.status != 403,
             "{method} {path} {body}: {}",
             response.text()
         );
         if let Some(operation) = response.operation() {
-            self.undoable.push((caller, operation["undoToken"].clone()));
+            self.undoable.push((caller, operation));
         }
         ((method, format!("{path} {body}"), response.status), response)
     }
@@ -150,7 +157,10 @@ impl<'f> History<'f> {
     async fn create(&mut self, path: &str, body: Value) -> Done {
         let (done, response) = self.send(Method::POST, path, body).await;
         let written = response.json();
-        let ids = written["ids"].as_array().cloned().unwrap_or_else(|| vec![written["id"].clone()]);
+        let ids = written["ids"]
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| vec![written["id"].clone()]);
         let ids = ids.iter().filter_map(|id| id.as_str()?.parse::<Uuid>().ok());
         match path {
             WINDOWS => self.windows.extend(ids),
@@ -227,7 +237,12 @@ impl<'f> History<'f> {
             0 => Vec::new(),
             _ => vec![json!({"date": self.day(0, 4)})],
         };
-        let off = self.random.one(&[vec!["sat", "sun"], vec!["sun"], vec!["fri", "sat", "sun", "mon"], vec![]]);
+        let off = self.random.one(&[
+            vec!["sat", "sun"],
+            vec!["sun"],
+            vec!["fri", "sat", "sun", "mon"],
+            vec![],
+        ]);
         let body = json!({"timeZone": self.random.one(&ZONES), "offWeekdays": off, "holidays": holidays});
         self.send(Method::PUT, CALENDAR, body).await.0
     }
@@ -239,24 +254,44 @@ impl<'f> History<'f> {
             return self.wait().await;
         }
         let body = match self.random.below(3) {
-            0 => json!({"ids": ids, "shiftMinutes": 60 * i64::try_from(self.random.below(9)).expect("a small number") - 240}),
+            0 => {
+                json!({"ids": ids, "shiftMinutes": 60 * i64::try_from(self.random.below(9)).expect("a small number") - 240})
+            }
             1 => json!({"ids": ids, "status": self.random.one(&["planned", "cancelled", "confirmed"])}),
             _ => json!({"ids": ids, "jobSiteId": self.random.one(&self.sites)}),
         };
-        let done = self.send(Method::POST, "/dispatch/assignments/bulk-update", body).await.0;
+        let done = self
+            .send(Method::POST, "/dispatch/assignments/bulk-update", body)
+            .await
+            .0;
         self.fixture.app.run_jobs().await;
         done
     }
 
-    /// Undoes or redoes one of the latest operations.
+    /// Undoes one of the latest operations.
     async fn undo(&mut self) -> Done {
         let latest = self.undoable.len().min(5);
         if latest == 0 {
             return self.wait().await;
         }
         let index = self.undoable.len() - 1 - self.random.below(latest);
-        let (caller, token) = self.undoable.remove(index);
-        self.send_as(caller, Method::POST, UNDO, json!({"undoToken": token})).await.0
+        let (caller, operation) = self.undoable.remove(index);
+        let body = json!({"undoToken": operation["undoToken"]});
+        let (done, response) = self.send_as(caller, Method::POST, UNDO, body).await;
+        if response.status == 200 {
+            self.undone.push((caller, operation));
+        }
+        done
+    }
+
+    /// Redoes what was undone last.
+    async fn redo(&mut self) -> Done {
+        let Some((caller, operation)) = self.undone.pop() else {
+            return self.undo().await;
+        };
+        self.send_as(caller, Method::POST, REDO, json!({"logId": operation["id"]}))
+            .await
+            .0
     }
 
     async fn wait(&mut self) -> Done {
