@@ -102,7 +102,7 @@ async fn count(fixture: &Fixture, token: &str, name: &str) -> usize {
 }
 
 #[actix_web::test]
-async fn dsp_35_an_alert_that_nobody_looks_at_is_escalated_once() {
+async fn dsp_35_an_alert_without_a_reader_is_escalated_once() {
     let fixture = Fixture::new().await;
     let other = fixture.app.second_node().await;
     fixture.run_schedules().await;
