@@ -33,7 +33,7 @@ pub(crate) async fn seed(fixture: &Fixture, tenant: &TenantFixture) {
             ),
             format!(
                 "insert into calendar_series (tenant_id, id, organization_id, resource_type, resource_id, start_date, \
-                    end_date_exclusive, rrule, ends_on, exdates, effective_from, reason_code, note, made_until, created_at, updated_at) \
+                    end_date_exclusive, rrule, ends_on, exdates, effective_from, reason_code, note, created_until, created_at, updated_at) \
                  values ({own}, 'equipment', '{id}', '2026-12-01', '2026-12-02', 'FREQ=WEEKLY;UNTIL=20261215', '2026-12-15', \
                     '{{2026-12-01,2026-12-08,2026-12-15}}', '2026-12-01', 'inspection', 'A note', '2199-12-31', {at})"
             ),
