@@ -1,9 +1,13 @@
 //! The command line.
 
+#[cfg(feature = "alerts")]
+mod alerts;
 #[cfg(feature = "api-keys")]
 mod api_key;
 #[cfg(all(feature = "attachments", feature = "directory"))]
 mod attachments;
+#[cfg(feature = "calendar")]
+mod calendar;
 mod config;
 mod dead_letters;
 mod init;
@@ -98,6 +102,12 @@ enum Command {
     /// Files
     #[command(subcommand)]
     Attachments(AttachmentsCommand),
+    /// Alerts about assignments
+    #[command(subcommand)]
+    Alerts(AlertsCommand),
+    /// Time zones of calendars
+    #[command(subcommand)]
+    Calendar(CalendarCommand),
     /// Sign-ups
     #[command(subcommand)]
     Onboarding(OnboardingCommand),
@@ -305,6 +315,22 @@ enum JobsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+enum AlertsCommand {
+    /// Recompute all alerts, and correct those that differ from what they depend on
+    Recompute {
+        /// Id of a tenant; otherwise all tenants
+        #[arg(long)]
+        tenant: Option<uuid::Uuid>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum CalendarCommand {
+    /// Print the version of the bundled database of time zones
+    Zones,
+}
+
+#[derive(Debug, Subcommand)]
 enum OnboardingCommand {
     /// List the requests that are open or have failed
     List {
@@ -392,6 +418,8 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Serve => serve::serve(settings).await?,
         Command::Worker => serve::work(settings).await?,
         Command::Attachments(command) => return attachments(settings, command, output).await,
+        Command::Alerts(command) => conflicts(settings, command, output).await?,
+        Command::Calendar(command) => zones(&command, output)?,
         Command::Onboarding(command) => sign_ups(settings, command, output).await?,
         Command::Jobs(command) => {
             let host = Host::open(settings, Purpose::Command).await?;
@@ -460,7 +488,9 @@ fn not_enabled(module: &str) -> Error {
     feature = "directory",
     feature = "auth",
     feature = "api-keys",
+    feature = "alerts",
     feature = "attachments",
+    feature = "calendar",
     feature = "onboarding"
 )))]
 fn not_compiled(module: &str) -> Error {
@@ -494,6 +524,30 @@ async fn attachments(_settings: Settings, _command: AttachmentsCommand, _output:
     } else {
         "attachments"
     }))
+}
+
+#[cfg(feature = "alerts")]
+async fn conflicts(settings: Settings, command: AlertsCommand, output: Output) -> Result<()> {
+    opened(settings, "alerts", async |host| {
+        alerts::run(host, command, output).await
+    })
+    .await
+}
+
+#[cfg(not(feature = "alerts"))]
+async fn conflicts(_settings: Settings, _command: AlertsCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("alerts"))
+}
+
+#[cfg(feature = "calendar")]
+fn zones(command: &CalendarCommand, output: Output) -> Result<()> {
+    calendar::run(command, output);
+    Ok(())
+}
+
+#[cfg(not(feature = "calendar"))]
+fn zones(_command: &CalendarCommand, _output: Output) -> Result<()> {
+    Err(not_compiled("calendar"))
 }
 
 #[cfg(feature = "onboarding")]

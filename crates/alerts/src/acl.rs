@@ -6,7 +6,7 @@ use backoffice_core::{DefaultGrant, Feature};
 pub const VIEW: Feature = Feature::new("alerts.view", "View alerts");
 /// Acknowledge alerts for everybody.
 pub const MANAGE: Feature = Feature::new("alerts.manage", "Acknowledge alerts");
-/// Be notified of critical alerts that nobody has read or acknowledged.
+/// Be notified of critical alerts that no user has read or acknowledged.
 pub const ESCALATIONS: Feature = Feature::new("alerts.escalations", "Receive escalated alerts");
 
 pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE, ESCALATIONS];

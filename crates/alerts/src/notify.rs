@@ -52,7 +52,7 @@ pub(crate) const OPENED: NotificationType = NotificationType {
     ],
 };
 
-/// Nobody has read or acknowledged a critical alert in time.
+/// No user has read or acknowledged a critical alert in time.
 pub(crate) const ESCALATED: NotificationType = NotificationType {
     id: "alerts.alert.escalated",
     channels: Channels {

@@ -1,4 +1,4 @@
-//! Writes calendars in the format iCalendar (RFC 5545).
+//! Writes calendars in the format `iCalendar` (RFC 5545).
 
 use std::fmt::Write as _;
 

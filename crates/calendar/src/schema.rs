@@ -56,7 +56,7 @@ table! {
         effective_from -> Date,
         reason_code -> Text,
         note -> Nullable<Text>,
-        made_until -> Date,
+        created_until -> Date,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

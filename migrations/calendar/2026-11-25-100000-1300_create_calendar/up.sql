@@ -65,7 +65,7 @@ create table calendar_series (
     effective_from date not null,
     reason_code text not null,
     note text,
-    made_until date not null,
+    created_until date not null,
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,
     primary key (tenant_id, id),
@@ -75,7 +75,7 @@ create table calendar_series (
     constraint calendar_series_note_check check (char_length(note) <= 500)
 );
 create index calendar_series_tenant_id_organization_id_idx on calendar_series (tenant_id, organization_id);
-create index calendar_series_tenant_id_made_until_idx on calendar_series (tenant_id, made_until, id);
+create index calendar_series_tenant_id_created_until_idx on calendar_series (tenant_id, created_until, id);
 
 create table calendar_windows (
     tenant_id uuid not null,

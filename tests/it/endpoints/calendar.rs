@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::table::{at, entry};
 use super::{Entry, Kind, Target};
+use crate::calendar::feed_token;
 use crate::call::{Call, Place};
 
 const WINDOWS: &str = "/calendar/availability-windows";
@@ -167,8 +168,8 @@ fn feeds() -> Vec<Entry> {
         entry(Method::DELETE, ONE_FEED, [ONE], |tenant, _| {
             Call::new(Method::DELETE, &format!("{FEEDS}/{}", tenant.parent))
         }),
-        entry(Method::GET, "/calendar/feed/{token}", [], |_, _| {
-            Call::get(&format!("/calendar/feed/{}", "x".repeat(43)))
+        entry(Method::GET, "/calendar/feed/{token}", [], |tenant, _| {
+            Call::get(&format!("/calendar/feed/{}", feed_token(tenant.child)))
         }),
     ]
 }

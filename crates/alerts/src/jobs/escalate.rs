@@ -18,7 +18,7 @@ use crate::notify::{ESCALATED, about, describe};
 /// Alerts that one step escalates, all of one tenant.
 const CHUNK: i64 = 100;
 
-/// Escalates critical alerts that nobody has read or acknowledged in time. Mark and notifications are committed together, so each alert is escalated once.
+/// Escalates critical alerts that no user has read or acknowledged in time. Mark and notifications are committed together, so each alert is escalated once.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EscalateAlerts {}
 

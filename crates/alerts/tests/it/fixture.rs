@@ -18,7 +18,8 @@ pub(crate) const ASSIGNMENTS: &str = "/dispatch/assignments";
 pub(crate) const BULK: &str = "/dispatch/assignments/bulk";
 pub(crate) const WINDOWS: &str = "/calendar/availability-windows";
 pub(crate) const CALENDAR: &str = "/calendar/working-calendar";
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+pub(crate) const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+pub(crate) const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 
 const MODULES: [&Module; 8] = [
     &backoffice_directory::MODULE,
@@ -163,6 +164,14 @@ impl Fixture {
         let operation = of.operation().expect("an undoable command");
         let body = json!({"undoToken": operation["undoToken"]});
         self.send(token, Method::POST, UNDO, body).await
+    }
+
+    /// Redoes what the command of the response has done, after it was undone.
+    pub(crate) async fn redo(&self, token: &str, of: &TestResponse) -> TestResponse {
+        self.app.advance(Duration::MINUTE);
+        let operation = of.operation().expect("an undoable command");
+        let body = json!({"logId": operation["id"]});
+        self.send(token, Method::POST, REDO, body).await
     }
 
     /// Returns the page of alerts of a path with its query, as the user sees it.

@@ -4,6 +4,7 @@ mod acknowledgements;
 mod background;
 mod engine;
 mod fixture;
+mod histories;
 mod kinds;
 mod marks;
 mod naive;

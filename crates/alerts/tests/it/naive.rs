@@ -162,7 +162,7 @@ fn groups(live: &[&LiveAssignment]) -> Vec<NaiveConflict> {
     found
 }
 
-/// An open alert of the model, with the instant since which nobody has read it.
+/// An open alert of the model, with the instant since which its marks count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NaiveAlert {
     pub(crate) id: Uuid,

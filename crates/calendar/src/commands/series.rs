@@ -155,14 +155,14 @@ async fn today(tx: &mut Tx<'_>, organization: Uuid) -> Result<Day> {
     day.ok_or_else(|| Error::internal("the present day is not supported"))
 }
 
-/// Creates the windows of a series that follow from its rule, up to the horizon, and sets `made_until`. Returns the days.
+/// Creates the windows of a series that follow from its rule, up to the horizon, and sets `created_until`. Returns the days.
 fn expand(row: &mut SeriesRow, horizon: Day) -> Result<Vec<Day>> {
     let (days, is_complete) = row.occurrences(horizon, MOST_OCCURRENCES + 1);
     if days.len() > MOST_OCCURRENCES {
         let message = format!("must have at most {MOST_OCCURRENCES} occurrences until {horizon}; add COUNT or UNTIL");
         return Err(Rejection::invalid_field("rrule", message, "too_many_occurrences").into());
     }
-    row.made_until = if is_complete { Day::LAST } else { horizon };
+    row.created_until = if is_complete { Day::LAST } else { horizon };
     Ok(days)
 }
 
@@ -216,7 +216,7 @@ fn blank(placement: Placement, id: Uuid, now: Timestamp) -> SeriesRow {
         effective_from: Day::EPOCH,
         reason_code: String::new(),
         note: None,
-        made_until: Day::EPOCH,
+        created_until: Day::EPOCH,
         created_at: now,
         updated_at: now,
     }
@@ -401,8 +401,8 @@ impl Command for UpdateSeries {
         self.delete_later(tx, from).await?;
         if matches!(self.change, SeriesChange::End) {
             // All occurrences up to its last day exist, unless it ends after the horizon.
-            let is_complete = row.ends_on.is_some_and(|end| end <= row.made_until);
-            row.made_until = if is_complete { Day::LAST } else { row.made_until };
+            let is_complete = row.ends_on.is_some_and(|end| end <= row.created_until);
+            row.created_until = if is_complete { Day::LAST } else { row.created_until };
             write_rows(tx, vec![row]).await?;
             return Ok(SeriesWindows { id: self.id, count: 0 });
         }
@@ -480,13 +480,13 @@ impl Command for ExtendSeries {
         };
         let today = today(tx, row.organization_id).await?;
         let horizon = horizon(tx, today);
-        if horizon <= row.made_until {
+        if horizon <= row.created_until {
             return Ok(0);
         }
-        let first = row.made_until;
+        let first = row.created_until;
         let (days, is_complete) = row.occurrences_after(first, horizon);
         // A rule with more occurrences than one step creates continues with the next run.
-        row.made_until = match days.last() {
+        row.created_until = match days.last() {
             Some(last) if days.len() == MOST_OCCURRENCES => *last,
             _ if is_complete => Day::LAST,
             _ => horizon,

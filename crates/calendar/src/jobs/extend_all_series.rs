@@ -36,7 +36,7 @@ struct DueSeries {
     id: Uuid,
 }
 
-const DUE: &str = "select tenant_id, id from calendar_series where made_until < $1 order by tenant_id, made_until, id limit $2 offset $3";
+const DUE: &str = "select tenant_id, id from calendar_series where created_until < $1 order by tenant_id, created_until, id limit $2 offset $3";
 
 async fn due(work: &Work<'_>, failures: i64) -> Result<Vec<DueSeries>> {
     // Only here: its `execute` would hide that of the context.

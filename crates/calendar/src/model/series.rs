@@ -60,7 +60,7 @@ pub struct SeriesRow {
     /// At most 500 characters.
     pub note: Option<String>,
     /// Day up to which windows exist; 2199-12-31 if the rule has no further occurrences.
-    pub made_until: Day,
+    pub created_until: Day,
     /// Time of creation.
     pub created_at: Timestamp,
     /// Time of the last change.
@@ -103,9 +103,9 @@ impl SeriesRow {
         self.occurrences_from(self.effective_from, last, most)
     }
 
-    /// Returns the days after `made` up to `last` on which occurrences start, at most [`MOST_OCCURRENCES`], and whether the rule has no further ones.
-    pub(crate) fn occurrences_after(&self, made: Day, last: Day) -> (Vec<Day>, bool) {
-        let first = made.plus_days(1).unwrap_or(Day::LAST).max(self.effective_from);
+    /// Returns the days after `created` up to `last` on which occurrences start, at most [`MOST_OCCURRENCES`], and whether the rule has no further ones.
+    pub(crate) fn occurrences_after(&self, created: Day, last: Day) -> (Vec<Day>, bool) {
+        let first = created.plus_days(1).unwrap_or(Day::LAST).max(self.effective_from);
         self.occurrences_from(first, last, MOST_OCCURRENCES)
     }
 
@@ -297,7 +297,7 @@ impl Entity for Series {
                     .iter()
                     .map(|exception| exception.window(&one.row, tx.now())),
             );
-            let (days, _) = one.row.occurrences(one.row.made_until, usize::MAX);
+            let (days, _) = one.row.occurrences(one.row.created_until, usize::MAX);
             let days = days.into_iter().filter(|day| !kept.contains(day));
             all.extend(days.filter_map(|day| one.row.window(day, tx.now())));
         }

@@ -16,7 +16,7 @@ use crate::schema::calendar_feeds as feeds;
 
 type Own = Filter<Filter<feeds::table, Owned<feeds::tenant_id>>, Eq<feeds::user_id, Uuid>>;
 
-/// Returns the feeds of a user. Nobody else sees them, and they do not depend on organizations.
+/// Returns the feeds of a user. They are visible to this user only, and do not depend on organizations.
 pub(crate) fn own(scope: &Scope, user: Uuid) -> Own {
     feeds::table
         .filter(scope.owns(feeds::tenant_id))
@@ -49,9 +49,10 @@ pub(crate) async fn list(
         .await
 }
 
-/// Returns the feed with this hash of its token. The scope is that of all tenants: the token says which one it belongs to.
-pub(crate) async fn by_token(connection: &AsyncPgConnection, hash: &[u8]) -> Result<Option<Feed>> {
+/// Returns the feed with this hash of its token. The scope is that of all tenants: only the row says to which one it belongs.
+pub(crate) async fn by_token(connection: &AsyncPgConnection, scope: &Scope, hash: &[u8]) -> Result<Option<Feed>> {
     let found = feeds::table
+        .filter(scope.owns(feeds::tenant_id))
         .filter(feeds::token_hash.eq(hash))
         .select(Feed::as_select());
     Ok(Prepared(found).get_result(&mut &*connection).await.optional()?)

@@ -62,7 +62,7 @@ async fn the_request_is_bounded() {
 }
 
 #[actix_web::test]
-async fn another_tenant_sees_nobody_busy() {
+async fn another_tenant_sees_no_busy_interval() {
     let fixture = Fixture::new().await;
     fixture.window("2026-03-10", "2026-03-12").await;
 

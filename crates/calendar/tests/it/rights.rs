@@ -25,7 +25,7 @@ async fn an_employee_sees_windows_and_changes_none() {
 async fn a_user_without_features_is_rejected_and_an_anonymous_request_too() {
     let fixture = Fixture::new().await;
     fixture.role("Nothing", &["auth.acl.manage"], None).await;
-    let (_, nobody) = fixture.user("nobody@alpha.test", &["Nothing"]).await;
+    let (_, without) = fixture.user("nobody@alpha.test", &["Nothing"]).await;
 
     for path in [
         WINDOWS,
@@ -34,7 +34,7 @@ async fn a_user_without_features_is_rejected_and_an_anonymous_request_too() {
         "/calendar/working-days?from=2026-01-01&to=2026-01-02",
         "/calendar/feeds",
     ] {
-        let (status, body) = fixture.app.get(&nobody, path).await;
+        let (status, body) = fixture.app.get(&without, path).await;
         assert_eq!((status, &body["code"]), (403, &json!("forbidden")), "{path}");
         let (status, body) = fixture.app.get("", path).await;
         assert_eq!((status, &body["code"]), (401, &json!("unauthorized")), "{path}");

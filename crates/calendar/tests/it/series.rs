@@ -156,7 +156,7 @@ async fn dsp_32_rules_have_a_form_and_a_bound() {
     // Up to the horizon of 730 days, both ends included.
     assert_eq!(count, json!(731));
     let (_, row) = fixture.app.get(&fixture.a.token, &path(daily)).await;
-    assert_eq!(row["madeUntil"], "2028-01-05");
+    assert_eq!(row["createdUntil"], "2028-01-05");
     assert_eq!(
         days(&fixture, monthly).await,
         ["2026-01-31", "2026-03-31", "2026-05-31", "2026-07-31"]

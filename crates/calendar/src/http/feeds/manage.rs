@@ -106,7 +106,7 @@ impl NewFeed {
         validator.require("include", &self.include);
         let (mut name, mut filter) = (String::new(), FeedFilter::default());
         validator.text("name", &self.name, &mut name, rules::line(NAME_LENGTH));
-        validator.value("include", &self.include, &mut filter.include, contents);
+        validator.value("include", &self.include, &mut filter.include, |names| contents(names));
         let mut resource_type = None;
         validator.optional_text(
             "resourceType",
@@ -115,14 +115,18 @@ impl NewFeed {
             rules::one_of(&ResourceType::WORDS),
         );
         filter.resource_type = resource_type.as_deref().and_then(ResourceType::parse);
-        validator.optional("resourceIds", &self.resource_ids, &mut filter.resource_ids, ids);
-        validator.optional("jobSiteIds", &self.job_site_ids, &mut filter.job_site_ids, ids);
+        validator.optional("resourceIds", &self.resource_ids, &mut filter.resource_ids, |list| {
+            ids(list)
+        });
+        validator.optional("jobSiteIds", &self.job_site_ids, &mut filter.job_site_ids, |list| {
+            ids(list)
+        });
         (name, filter)
     }
 }
 
 /// Accepts the names of kinds of events, each once.
-fn contents(names: &Vec<String>) -> Result<Vec<String>, rules::Violation> {
+fn contents(names: &[String]) -> Result<Vec<String>, rules::Violation> {
     let is_known = |name: &String| name == WINDOWS || name == "assignments";
     let is_repeated = names
         .first()
@@ -132,12 +136,12 @@ fn contents(names: &Vec<String>) -> Result<Vec<String>, rules::Violation> {
             "must be of windows, assignments, each once, at least one",
         ));
     }
-    Ok(names.clone())
+    Ok(names.to_vec())
 }
 
 /// Accepts a list of ids and keeps each once.
-fn ids(ids: &Vec<Uuid>) -> Result<Vec<Uuid>, rules::Violation> {
-    rules::ids(MOST_IDS)(ids).map(|ids| ids.into_iter().collect())
+fn ids(list: &[Uuid]) -> Result<Vec<Uuid>, rules::Violation> {
+    rules::ids(MOST_IDS)(&list.to_vec()).map(|ids| ids.into_iter().collect())
 }
 
 impl Input for NewFeed {

@@ -52,8 +52,9 @@ fn not_found() -> Error {
 async fn read_calendar_feed(visitor: Visitor, path: Path<TokenPath>, request: HttpRequest) -> Result<Raw> {
     metrics::counter!("calendar_feed_requests_total").increment(1);
     let hash = token::hash_of(&path.0.token).ok_or_else(not_found)?;
-    let connection = visitor.database().read(&Scope::system()).await?;
-    let feed = feeds::by_token(&connection, &hash).await?;
+    let scope = Scope::system();
+    let connection = visitor.database().read(&scope).await?;
+    let feed = feeds::by_token(&connection, &scope, &hash).await?;
     drop(connection);
     let feed = feed.ok_or_else(not_found)?;
     let ctx = reader(&visitor, &feed).await?.ok_or_else(not_found)?;

@@ -1,0 +1,19 @@
+//! `alerts`.
+
+use backoffice_alerts::recompute_all;
+use backoffice_core::Call;
+use serde_json::json;
+
+use super::AlertsCommand;
+use super::output::Output;
+use crate::Result;
+use crate::host::Host;
+
+/// Runs the command.
+pub(super) async fn run(host: &Host, command: AlertsCommand, output: Output) -> Result<()> {
+    let AlertsCommand::Recompute { tenant } = command;
+    let done = recompute_all(&Call::internal(&host.runtime()), tenant).await?;
+    let text = format!("resources: {}, corrected alerts: {}", done.subjects, done.differences);
+    output.print(&text, &json!(done));
+    Ok(())
+}
