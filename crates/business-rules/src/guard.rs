@@ -1,19 +1,19 @@
 //! Rules that judge commands: an interceptor of all commands on the kinds that modules offer for it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use backoffice_core::command::{CHILDREN, Hook, Interceptor, InterceptorContext, LINKS, Snapshot, Tx, Verdict};
 use backoffice_core::{Call, Result};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::compiled::{self, CompiledRule, Wanted};
-use crate::condition::reference::User;
+use crate::compiled::{self, CandidateFilter, CompiledRule};
+use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::judge::judge;
 use crate::engine::settle::{self, About, LOG};
-use crate::engine::{Outcome, RunError, Subject, Trigger, recipients, user_of};
+use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, recipients, user_of};
 
 /// Largest header with messages, in bytes.
 const LARGEST_HEADER: usize = 4096;
@@ -27,7 +27,7 @@ pub(crate) const GUARD: Interceptor = Interceptor {
 };
 
 /// The change that rules judge.
-struct Change<'a> {
+struct JudgedChange<'a> {
     id: Uuid,
     kind: &'static str,
     /// The record as it will be, or as it was if it is deleted.
@@ -37,7 +37,7 @@ struct Change<'a> {
     data: Value,
 }
 
-impl<'a> Change<'a> {
+impl<'a> JudgedChange<'a> {
     /// Returns the change that a hook sees; `None` if nothing changes.
     fn of(tx: &Tx<'_>, context: &InterceptorContext<'a>) -> Option<Self> {
         let shown = context.after.or(context.before)?;
@@ -115,11 +115,11 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     if !rules.has(context.kind) {
         return Ok(Verdict::Continue);
     }
-    let Some(change) = Change::of(tx, context) else {
+    let Some(change) = JudgedChange::of(tx, context) else {
         return Ok(Verdict::Continue);
     };
     let names: Vec<&str> = change.names.iter().map(String::as_str).collect();
-    let wanted = Wanted {
+    let wanted = CandidateFilter {
         entity_type: change.kind,
         changes: Some(&names),
         is_event: false,
@@ -148,7 +148,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
 }
 
 /// Returns the user of the request, with the e-mail address if a rule needs it.
-async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<User> {
+async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<RunUser> {
     let identity = tx.context().identity();
     let mut user = user_of(identity);
     let needs_email = rules
@@ -164,17 +164,22 @@ async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<User> {
     Ok(user)
 }
 
-fn judge_all(tx: &Tx<'_>, change: &Change<'_>, rules: &[Arc<CompiledRule>], user: &User) -> Result<Outcome> {
+fn judge_all(
+    tx: &Tx<'_>,
+    change: &JudgedChange<'_>,
+    rules: &[Arc<CompiledRule>],
+    user: &RunUser,
+) -> Result<RunOutcome> {
     let ctx = tx.context();
     let config = ctx.call().provided::<RulesConfig>()?;
     if rules.len() > config.max_rules {
-        return Ok(Outcome::too_many());
+        return Ok(RunOutcome::too_many());
     }
     let id = change.id.to_string();
     let subject = subject(tx.tenant(), change, &id);
     let facts = subject.facts(user.clone(), ctx.now());
     let started = Instant::now();
-    let mut outcome = Outcome::default();
+    let mut outcome = RunOutcome::default();
     for rule in rules {
         if started.elapsed() > config.guard_run {
             outcome.is_incomplete = true;
@@ -193,8 +198,8 @@ fn judge_all(tx: &Tx<'_>, change: &Change<'_>, rules: &[Arc<CompiledRule>], user
     Ok(outcome)
 }
 
-fn subject<'a>(tenant: Uuid, change: &'a Change<'_>, id: &'a str) -> Subject<'a> {
-    Subject {
+fn subject<'a>(tenant: Uuid, change: &'a JudgedChange<'_>, id: &'a str) -> RunSubject<'a> {
+    RunSubject {
         tenant,
         organization: change.organization(),
         entity_type: change.kind,
@@ -212,16 +217,16 @@ pub(crate) struct Judgement {
     id: String,
     name: Option<String>,
     data: Value,
-    user: User,
+    user: RunUser,
     executed_by: Option<Uuid>,
     run: Uuid,
-    outcome: Outcome,
+    outcome: RunOutcome,
 }
 
 impl Judgement {
     fn about(&self, now: backoffice_core::Timestamp) -> About<'_> {
         About {
-            subject: Subject {
+            subject: RunSubject {
                 tenant: self.tenant,
                 organization: self.organization,
                 entity_type: self.kind,
@@ -239,7 +244,7 @@ impl Judgement {
 }
 
 /// Lets the command continue or rejects it, and leaves what the judgement writes for the end of the transaction.
-fn decide(tx: &mut Tx<'_>, change: Change<'_>, user: User, outcome: Outcome) -> Result<Verdict> {
+fn decide(tx: &mut Tx<'_>, change: JudgedChange<'_>, user: RunUser, outcome: RunOutcome) -> Result<Verdict> {
     let ctx = tx.context();
     let is_allowed = outcome.allows();
     let messages = outcome.messages();
@@ -281,7 +286,7 @@ fn decide(tx: &mut Tx<'_>, change: Change<'_>, user: User, outcome: Outcome) -> 
 }
 
 /// Returns the 422 of a command that rules disallow.
-fn rejection(outcome: &Outcome, messages: &[Value]) -> Verdict {
+fn rejection(outcome: &RunOutcome, messages: &[Value]) -> Verdict {
     let first = messages.first().and_then(|message| message.get("message")?.as_str());
     let blocking = outcome.runs.iter().filter(|run| run.vetoes());
     let reason = |run: &crate::engine::RuleRun| {

@@ -11,6 +11,7 @@ mod load;
 mod login;
 mod pgbench;
 mod report;
+mod rules;
 mod script;
 mod server;
 mod sign_ups;
@@ -41,6 +42,8 @@ enum Other {
     Devices,
     /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
     Files,
+    /// The cost of business rules for the commands that they judge
+    Rules,
     /// The time from the link of a sign-up to its tenant, and what the duration of a submission reveals
     SignUps,
     /// 1,000 open streams of events: statements, memory, and their cost for other requests
@@ -177,6 +180,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         }),
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Files) => files::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Rules) => rules::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Devices) => devices::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::SignUps) => sign_ups::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Streams) => streams::measure(&postgres, program, &work, options).map(|report| report.to_string()),

@@ -135,7 +135,7 @@ impl Rule {
     /// # Errors
     /// The violated rules of both, beside the names of the fields.
     pub(crate) fn actions(&self, platform: &Platform, validator: &mut Validator) -> [Vec<Action>; 2] {
-        let rules = action::Rules {
+        let rules = action::ActionRules {
             may_change: !judges(&self.rule_type),
             kind: platform.record_kind(&self.entity_type).filter(|kind| kind.guardable),
             platform,
