@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::action::Action;
 use crate::condition::{self, Condition, Reference};
-use crate::model::{Rule, judges};
+use crate::model::{Rule, validates};
 use crate::schema::business_rules_rules as rules;
 
 /// The kinds whose rows decide which rules apply.
@@ -93,9 +93,9 @@ impl CompiledRule {
         self.effective_from.is_none_or(|from| from <= now) && self.effective_to.is_none_or(|to| now <= to)
     }
 
-    /// Whether the rule judges changes before they are committed.
-    pub(crate) fn judges(&self) -> bool {
-        judges(&self.rule_type)
+    /// Whether the rule validates changes before they are committed.
+    pub(crate) fn validates(&self) -> bool {
+        validates(&self.rule_type)
     }
 
     fn takes(&self, changes: Option<&[&str]>, is_event: bool) -> bool {

@@ -48,7 +48,7 @@ async fn start(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
     };
     let matching: Vec<Uuid> = rules
         .candidates(wanted)
-        .filter(|rule| !rule.judges())
+        .filter(|rule| !rule.validates())
         .map(|rule| rule.id)
         .collect();
     if matching.is_empty() {

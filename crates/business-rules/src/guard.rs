@@ -1,4 +1,4 @@
-//! Rules that judge commands: an interceptor of all commands on the kinds that modules offer for it.
+//! Rules that validate commands: an interceptor of all commands on the kinds that modules offer for it.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use uuid::Uuid;
 use crate::compiled::{self, CandidateFilter, CompiledRule};
 use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
-use crate::engine::judge::judge;
+use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG};
 use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, recipients, user_of};
 
 /// Largest header with messages, in bytes.
 const LARGEST_HEADER: usize = 4096;
 
-/// Judges every command on a guardable kind, whoever executes it, and its undo and redo. Runs after the interceptors of other modules.
+/// Validates every command on a guardable kind, regardless of its caller, and its undo and redo. Runs after the interceptors of other modules.
 pub(crate) const GUARD: Interceptor = Interceptor {
     id: "business_rules.guard",
     target: "*",
@@ -26,8 +26,8 @@ pub(crate) const GUARD: Interceptor = Interceptor {
     run: |tx, context| Box::pin(guard(tx, context)),
 };
 
-/// The change that rules judge.
-struct JudgedChange<'a> {
+/// The change that rules validate.
+struct ValidatedChange<'a> {
     id: Uuid,
     kind: &'static str,
     /// The record as it will be, or as it was if it is deleted.
@@ -37,7 +37,7 @@ struct JudgedChange<'a> {
     data: Value,
 }
 
-impl<'a> JudgedChange<'a> {
+impl<'a> ValidatedChange<'a> {
     /// Returns the change that a hook sees; `None` if nothing changes.
     fn of(tx: &Tx<'_>, context: &InterceptorContext<'a>) -> Option<Self> {
         let shown = context.after.or(context.before)?;
@@ -115,7 +115,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     if !rules.has(context.kind) {
         return Ok(Verdict::Continue);
     }
-    let Some(change) = JudgedChange::of(tx, context) else {
+    let Some(change) = ValidatedChange::of(tx, context) else {
         return Ok(Verdict::Continue);
     };
     let names: Vec<&str> = change.names.iter().map(String::as_str).collect();
@@ -128,7 +128,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     };
     let candidates: Vec<Arc<CompiledRule>> = rules
         .candidates(wanted)
-        .filter(|rule| rule.judges())
+        .filter(|rule| rule.validates())
         .map(Arc::clone)
         .collect();
     if candidates.is_empty() {
@@ -136,7 +136,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     }
     let started = Instant::now();
     let user = user(tx, &candidates).await?;
-    let outcome = judge_all(tx, &change, &candidates, &user)?;
+    let outcome = validate_all(tx, &change, &candidates, &user)?;
     metrics::histogram!("business_rules_guard_seconds").record(started.elapsed().as_secs_f64());
     let verdict = decide(tx, change, user, outcome)?;
     let result = match verdict {
@@ -164,9 +164,9 @@ async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<RunUser> {
     Ok(user)
 }
 
-fn judge_all(
+fn validate_all(
     tx: &Tx<'_>,
-    change: &JudgedChange<'_>,
+    change: &ValidatedChange<'_>,
     rules: &[Arc<CompiledRule>],
     user: &RunUser,
 ) -> Result<RunOutcome> {
@@ -189,7 +189,7 @@ fn judge_all(
             });
             continue;
         }
-        let mut run = judge(rule, &facts, tx.new_id(), false);
+        let mut run = evaluate(rule, &facts, tx.new_id(), false);
         if run.elapsed > config.guard_rule {
             run.error = Some("timeout".to_owned());
         }
@@ -198,7 +198,7 @@ fn judge_all(
     Ok(outcome)
 }
 
-fn subject<'a>(tenant: Uuid, change: &'a JudgedChange<'_>, id: &'a str) -> RunSubject<'a> {
+fn subject<'a>(tenant: Uuid, change: &'a ValidatedChange<'_>, id: &'a str) -> RunSubject<'a> {
     RunSubject {
         tenant,
         organization: change.organization(),
@@ -209,8 +209,8 @@ fn subject<'a>(tenant: Uuid, change: &'a JudgedChange<'_>, id: &'a str) -> RunSu
     }
 }
 
-/// The rows, notifications and events of a judgement, until its transaction ends.
-pub(crate) struct Judgement {
+/// The rows, notifications and events of validated changes, until its transaction ends.
+pub(crate) struct GuardRun {
     tenant: Uuid,
     organization: Option<Uuid>,
     kind: &'static str,
@@ -223,7 +223,7 @@ pub(crate) struct Judgement {
     outcome: RunOutcome,
 }
 
-impl Judgement {
+impl GuardRun {
     fn about(&self, now: backoffice_core::Timestamp) -> About<'_> {
         About {
             subject: RunSubject {
@@ -243,8 +243,8 @@ impl Judgement {
     }
 }
 
-/// Lets the command continue or rejects it, and leaves what the judgement writes for the end of the transaction.
-fn decide(tx: &mut Tx<'_>, change: JudgedChange<'_>, user: RunUser, outcome: RunOutcome) -> Result<Verdict> {
+/// Lets the command continue or rejects it, and leaves what the guards write for the end of the transaction.
+fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: RunOutcome) -> Result<Verdict> {
     let ctx = tx.context();
     let is_allowed = outcome.allows();
     let messages = outcome.messages();
@@ -256,7 +256,7 @@ fn decide(tx: &mut Tx<'_>, change: JudgedChange<'_>, user: RunUser, outcome: Run
         tx.response_header("x-rule-messages", header(&messages));
     }
     let config = ctx.call().provided::<RulesConfig>()?;
-    let mut judgement = Judgement {
+    let mut guard_run = GuardRun {
         tenant: tx.tenant(),
         organization: change.organization(),
         kind: change.kind,
@@ -272,15 +272,15 @@ fn decide(tx: &mut Tx<'_>, change: JudgedChange<'_>, user: RunUser, outcome: Run
     let is_logged = |run: &crate::engine::RuleRun| {
         config.log_passes || run.vetoes() || !run.results.is_empty() || run.error.is_some()
     };
-    judgement.outcome.runs.retain(is_logged);
-    if judgement.outcome.runs.is_empty() {
+    guard_run.outcome.runs.retain(is_logged);
+    if guard_run.outcome.runs.is_empty() {
         return Ok(verdict);
     }
     if is_allowed {
-        tx.defer(judgement);
+        tx.defer(guard_run);
     } else {
         let call = ctx.call().clone();
-        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, judgement)));
+        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, guard_run)));
     }
     Ok(verdict)
 }
@@ -334,13 +334,13 @@ fn header(messages: &[Value]) -> String {
         .unwrap_or_default()
 }
 
-/// Writes the judgements of allowed changes, together with them.
-pub(crate) async fn write_allowed(tx: &mut Tx<'_>, judgements: Vec<Judgement>) -> Result<()> {
+/// Writes what guards leave of allowed changes, together with them.
+pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
     let (ctx, now) = (tx.context(), tx.now());
     let mut rows = Vec::new();
-    for mut judgement in judgements {
-        let mut runs = std::mem::take(&mut judgement.outcome.runs);
-        let leavings = settle::settle(tx.conn(), ctx.call(), judgement.about(now), &mut runs).await?;
+    for mut guard_run in guard_runs {
+        let mut runs = std::mem::take(&mut guard_run.outcome.runs);
+        let leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
         rows.extend(leavings.rows);
         backoffice_notifications::send(tx, &leavings.notifications).await?;
         for event in leavings.events {
@@ -352,15 +352,15 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, judgements: Vec<Judgement>) -
     Ok(())
 }
 
-/// Writes the judgement of a blocked command, after its rollback.
+/// Writes what guards leave of a blocked command, after its rollback.
 async fn write_blocked(
     connection: &mut diesel_async::AsyncPgConnection,
     call: Call,
-    mut judgement: Judgement,
+    mut guard_run: GuardRun,
 ) -> Result<()> {
-    let mut runs = std::mem::take(&mut judgement.outcome.runs);
-    let leavings = settle::settle(connection, &call, judgement.about(call.now), &mut runs).await?;
-    settle::write_last(connection, &call, judgement.tenant, &leavings).await
+    let mut runs = std::mem::take(&mut guard_run.outcome.runs);
+    let leavings = settle::settle(connection, &call, guard_run.about(call.now), &mut runs).await?;
+    settle::write_last(connection, &call, guard_run.tenant, &leavings).await
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use crate::time::Timestamp;
 const POLL: Duration = Duration::from_millis(400);
 /// Longest time since the last read of the versions for which values are used.
 const PATIENCE: Duration = Duration::from_millis(950);
-/// Time after which the value of a tenant that nobody needs is dropped.
+/// Time after which the value that no command has needed is dropped.
 const IDLE: Duration = Duration::from_secs(600);
 /// Most bytes of values that a node keeps in one cache; the least recently used are dropped.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;

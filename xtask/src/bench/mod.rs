@@ -42,7 +42,7 @@ enum Other {
     Devices,
     /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
     Files,
-    /// The cost of business rules for the commands that they judge
+    /// The cost of business rules for the commands that they validate
     Rules,
     /// The time from the link of a sign-up to its tenant, and what the duration of a submission reveals
     SignUps,

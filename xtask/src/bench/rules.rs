@@ -1,4 +1,4 @@
-//! The cost of business rules for the commands that they judge.
+//! The cost of business rules for the commands that they validate.
 
 use std::fmt;
 use std::path::Path;
@@ -127,7 +127,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "\nUpdates of a deal that guards judge, and a bulk job over {DEALS} deals\n"
+            "\nUpdates of a deal that guards validate, and a bulk job over {DEALS} deals\n"
         )?;
         writeln!(f, "| | measured | wanted | |\n| --- | ---: | ---: | --- |")?;
         writeln!(f, "| an update without a matching rule | {:.2} ms | | |", self.without)?;

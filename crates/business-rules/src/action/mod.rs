@@ -30,7 +30,7 @@ pub(crate) enum Action {
         /// The payload: an object; texts in it may refer to values.
         payload: Value,
     },
-    /// Tells the caller something.
+    /// Shows a message to the caller.
     Show {
         /// How important it is.
         level: MessageLevel,

@@ -213,7 +213,7 @@ impl Parser {
 
     fn set_field(&mut self, config: &Map<String, Value>, rules: ActionRules<'_>) -> Option<Action> {
         if !rules.may_change {
-            return self.reject("type", "is not for rules that judge a change", "invalid_value");
+            return self.reject("type", "is not for rules that validate a change", "invalid_value");
         }
         let value = match config.get("value") {
             None => self.reject("config.value", "is required", "required"),

@@ -1,7 +1,7 @@
-//! Runs rules: [`judge`](judge::judge) evaluates one rule without any effect, [`run`](run::run) runs several outside of a command, and
+//! Runs rules: [`evaluate`](evaluate::evaluate) evaluates one rule without any effect, [`run`](run::run) runs several outside of a command, and
 //! [`settle`](settle::settle) prepares what the transaction at the end of a run writes.
 
-pub(crate) mod judge;
+pub(crate) mod evaluate;
 pub(crate) mod recipients;
 pub(crate) mod redact;
 pub(crate) mod run;
@@ -70,7 +70,7 @@ pub(crate) enum Trigger {
     Api,
     /// By a request for a set.
     Set,
-    /// By a command, which the rules judge.
+    /// By a command, which the rules validate.
     Guard,
     /// By an event.
     Event,
@@ -183,7 +183,7 @@ impl RuleRun {
     /// Whether the rule disallows the change.
     pub(crate) fn vetoes(&self) -> bool {
         let guards = self.rule.rule_type == "GUARD" && self.condition == Some(false) && !self.lifts;
-        let is_unsure = self.rule.judges() && self.error.is_some();
+        let is_unsure = self.rule.validates() && self.error.is_some();
         let shows_error = self.messages.iter().any(|message| message.level == MessageLevel::Error);
         let validates = self.rule.rule_type == "VALIDATION" && shows_error;
         guards || is_unsure || validates || self.blocks
@@ -241,7 +241,7 @@ impl RunError {
 pub(crate) struct RunOutcome {
     pub(crate) runs: Vec<RuleRun>,
     pub(crate) errors: Vec<RunError>,
-    /// Whether a rule that judges changes was not run.
+    /// Whether a rule that validates changes was not run.
     pub(crate) is_incomplete: bool,
     pub(crate) elapsed: Duration,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backoffice_core::{RequestContext, Result};
 use tokio::time::Instant;
 
-use super::judge::judge;
+use super::evaluate::evaluate;
 use super::{RunError, RunOutcome, RunSubject, write};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
@@ -31,7 +31,7 @@ pub(crate) async fn run(
     for rule in rules {
         let left = config.run_timeout.saturating_sub(started.elapsed());
         if left.is_zero() {
-            outcome.is_incomplete |= rule.judges();
+            outcome.is_incomplete |= rule.validates();
             outcome.errors.push(RunError {
                 rule: Some(rule.key.clone()),
                 code: "not_run",
@@ -39,7 +39,7 @@ pub(crate) async fn run(
             continue;
         }
         let begun = Instant::now();
-        let mut one = judge(rule, facts, ctx.new_id(), is_dry);
+        let mut one = evaluate(rule, facts, ctx.new_id(), is_dry);
         if is_dry {
             one.write = None;
         } else {

@@ -131,7 +131,7 @@ fn data_of(change: &LoggedChange) -> Value {
     Value::Object(data)
 }
 
-/// Returns the user who has made the change.
+/// Returns the user who has changed the record.
 fn user_of(change: &LoggedChange) -> RunUser {
     RunUser {
         id: change

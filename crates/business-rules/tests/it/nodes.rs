@@ -16,7 +16,7 @@ fn blocking() -> Value {
 }
 
 #[actix_web::test]
-async fn rul_17_another_node_judges_by_a_new_rule_within_a_second() {
+async fn rul_17_another_node_validates_by_a_new_rule_within_a_second() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;
     let second = fixture.app.second_node().await;
@@ -88,7 +88,7 @@ async fn a_command_without_matching_rules_costs_no_statement() {
 }
 
 #[actix_web::test]
-async fn rul_17_a_node_without_the_database_executes_nothing_unjudged() {
+async fn rul_17_a_node_without_the_database_executes_nothing_unvalidated() {
     let app = TestApp::builder(&MODULES)
         .config(CONFIG)
         .config(NO_LIMITS)

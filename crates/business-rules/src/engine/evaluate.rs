@@ -19,7 +19,7 @@ const LONGEST_ADDRESS: usize = 254;
 const LONGEST_LINK: usize = 1000;
 
 /// Evaluates the condition of a rule and plans the actions of the branch.
-pub(crate) fn judge(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
+pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
     let started = Instant::now();
     let mut run = RuleRun {
         rule: Arc::clone(rule),
