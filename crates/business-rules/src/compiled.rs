@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::action::Action;
 use crate::condition::{self, Condition, Reference};
-use crate::model::{Rule, judges};
+use crate::model::{Rule, validates};
 use crate::schema::business_rules_rules as rules;
 
 /// The kinds whose rows decide which rules apply.
@@ -40,12 +40,12 @@ pub(crate) struct CompiledRule {
     effective_to: Option<Timestamp>,
     pub(crate) effect_features: Vec<String>,
     /// Condition and actions; `None` if they are not valid any more, because the module of their kind is missing.
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<RuleBody>,
 }
 
 /// What a rule does.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub(crate) struct RuleBody {
     pub(crate) condition: Condition,
     pub(crate) success: Vec<Action>,
     pub(crate) failure: Vec<Action>,
@@ -59,7 +59,7 @@ impl CompiledRule {
         let [success, failure] = row.actions(platform, &mut validator);
         let condition = row.condition_expression.as_ref().unwrap_or(&Value::Null);
         let condition = condition::compile(condition).ok().filter(|_| validator.check().is_ok());
-        let body = condition.map(|condition| Body {
+        let body = condition.map(|condition| RuleBody {
             needs_email: condition.mentions(&Reference::parse("user.email"))
                 || [&row.success_actions, &row.failure_actions]
                     .iter()
@@ -93,9 +93,9 @@ impl CompiledRule {
         self.effective_from.is_none_or(|from| from <= now) && self.effective_to.is_none_or(|to| now <= to)
     }
 
-    /// Whether the rule judges changes before they are committed.
-    pub(crate) fn judges(&self) -> bool {
-        judges(&self.rule_type)
+    /// Whether the rule validates changes before they are committed.
+    pub(crate) fn validates(&self) -> bool {
+        validates(&self.rule_type)
     }
 
     fn takes(&self, changes: Option<&[&str]>, is_event: bool) -> bool {
@@ -121,7 +121,7 @@ pub(crate) struct TenantRules {
 
 /// To which rules a run is limited.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct CandidateFilter<'a> {
     pub(crate) entity_type: &'a str,
     /// The changes; `None` for rules of all changes.
     pub(crate) changes: Option<&'a [&'a str]>,
@@ -134,7 +134,7 @@ pub(crate) struct Wanted<'a> {
 
 impl TenantRules {
     /// Returns the rules that apply, in the order in which they run.
-    pub(crate) fn candidates<'a>(&'a self, wanted: Wanted<'a>) -> impl Iterator<Item = &'a Arc<CompiledRule>> {
+    pub(crate) fn candidates<'a>(&'a self, wanted: CandidateFilter<'a>) -> impl Iterator<Item = &'a Arc<CompiledRule>> {
         let of_kind = self.by_kind.get(wanted.entity_type).into_iter().flatten();
         of_kind.filter(move |rule| {
             rule.takes(wanted.changes, wanted.is_event)

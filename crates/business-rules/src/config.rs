@@ -17,10 +17,10 @@ pub struct RulesConfig {
     /// Longest time of a run outside of a command. Default `60s`.
     #[serde(deserialize_with = "duration")]
     pub run_timeout: Duration,
-    /// Longest time of a rule that judges a command. Default `200ms`.
+    /// Longest time of a rule that validates a command. Default `200ms`.
     #[serde(deserialize_with = "duration")]
     pub guard_rule: Duration,
-    /// Longest time of all rules that judge a command. Default `1s`.
+    /// Longest time of all rules that validate a command. Default `1s`.
     #[serde(deserialize_with = "duration")]
     pub guard_run: Duration,
     /// Longest chain of rules that start each other, 1 to 10. Default 3.
@@ -28,7 +28,7 @@ pub struct RulesConfig {
     /// Time after which executions are deleted from the log, at least a day. Default `90d`.
     #[serde(deserialize_with = "duration")]
     pub log_retention: Duration,
-    /// Whether rules that judge a command without an effect are logged. Default false.
+    /// Whether rules that validate a command without an effect are logged. Default false.
     pub log_passes: bool,
 }
 

@@ -8,7 +8,7 @@ use diesel_async::AsyncPgConnection;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::compiled::{self, Wanted};
+use crate::compiled::{self, CandidateFilter};
 use crate::jobs::RunRules;
 
 /// Enqueues one job for each event to which rules react. The patterns name the modules that may offer guardable kinds; the handler knows which ones do.
@@ -39,7 +39,7 @@ async fn start(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
         return Ok(());
     }
     let rules = compiled::rules_of(connection, call, event.tenant_id).await?;
-    let wanted = Wanted {
+    let wanted = CandidateFilter {
         entity_type: kind,
         changes: Some(&[change]),
         is_event: true,
@@ -48,7 +48,7 @@ async fn start(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
     };
     let matching: Vec<Uuid> = rules
         .candidates(wanted)
-        .filter(|rule| !rule.judges())
+        .filter(|rule| !rule.validates())
         .map(|rule| rule.id)
         .collect();
     if matching.is_empty() {

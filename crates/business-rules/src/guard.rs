@@ -1,24 +1,24 @@
-//! Rules that judge commands: an interceptor of all commands on the kinds that modules offer for it.
+//! Rules that validate commands: an interceptor of all commands on the kinds that modules offer for it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use backoffice_core::command::{CHILDREN, Hook, Interceptor, InterceptorContext, LINKS, Snapshot, Tx, Verdict};
 use backoffice_core::{Call, Result};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::compiled::{self, CompiledRule, Wanted};
-use crate::condition::reference::User;
+use crate::compiled::{self, CandidateFilter, CompiledRule};
+use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
-use crate::engine::judge::judge;
+use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG};
-use crate::engine::{Outcome, RunError, Subject, Trigger, recipients, user_of};
+use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, recipients, user_of};
 
 /// Largest header with messages, in bytes.
 const LARGEST_HEADER: usize = 4096;
 
-/// Judges every command on a guardable kind, whoever executes it, and its undo and redo. Runs after the interceptors of other modules.
+/// Validates every command on a guardable kind, regardless of its caller, and its undo and redo. Runs after the interceptors of other modules.
 pub(crate) const GUARD: Interceptor = Interceptor {
     id: "business_rules.guard",
     target: "*",
@@ -26,8 +26,8 @@ pub(crate) const GUARD: Interceptor = Interceptor {
     run: |tx, context| Box::pin(guard(tx, context)),
 };
 
-/// The change that rules judge.
-struct Change<'a> {
+/// The change that rules validate.
+struct ValidatedChange<'a> {
     id: Uuid,
     kind: &'static str,
     /// The record as it will be, or as it was if it is deleted.
@@ -37,7 +37,7 @@ struct Change<'a> {
     data: Value,
 }
 
-impl<'a> Change<'a> {
+impl<'a> ValidatedChange<'a> {
     /// Returns the change that a hook sees; `None` if nothing changes.
     fn of(tx: &Tx<'_>, context: &InterceptorContext<'a>) -> Option<Self> {
         let shown = context.after.or(context.before)?;
@@ -115,11 +115,11 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     if !rules.has(context.kind) {
         return Ok(Verdict::Continue);
     }
-    let Some(change) = Change::of(tx, context) else {
+    let Some(change) = ValidatedChange::of(tx, context) else {
         return Ok(Verdict::Continue);
     };
     let names: Vec<&str> = change.names.iter().map(String::as_str).collect();
-    let wanted = Wanted {
+    let wanted = CandidateFilter {
         entity_type: change.kind,
         changes: Some(&names),
         is_event: false,
@@ -128,7 +128,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     };
     let candidates: Vec<Arc<CompiledRule>> = rules
         .candidates(wanted)
-        .filter(|rule| rule.judges())
+        .filter(|rule| rule.validates())
         .map(Arc::clone)
         .collect();
     if candidates.is_empty() {
@@ -136,7 +136,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     }
     let started = Instant::now();
     let user = user(tx, &candidates).await?;
-    let outcome = judge_all(tx, &change, &candidates, &user)?;
+    let outcome = validate_all(tx, &change, &candidates, &user)?;
     metrics::histogram!("business_rules_guard_seconds").record(started.elapsed().as_secs_f64());
     let verdict = decide(tx, change, user, outcome)?;
     let result = match verdict {
@@ -148,7 +148,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
 }
 
 /// Returns the user of the request, with the e-mail address if a rule needs it.
-async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<User> {
+async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<RunUser> {
     let identity = tx.context().identity();
     let mut user = user_of(identity);
     let needs_email = rules
@@ -164,17 +164,22 @@ async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<User> {
     Ok(user)
 }
 
-fn judge_all(tx: &Tx<'_>, change: &Change<'_>, rules: &[Arc<CompiledRule>], user: &User) -> Result<Outcome> {
+fn validate_all(
+    tx: &Tx<'_>,
+    change: &ValidatedChange<'_>,
+    rules: &[Arc<CompiledRule>],
+    user: &RunUser,
+) -> Result<RunOutcome> {
     let ctx = tx.context();
     let config = ctx.call().provided::<RulesConfig>()?;
     if rules.len() > config.max_rules {
-        return Ok(Outcome::too_many());
+        return Ok(RunOutcome::too_many());
     }
     let id = change.id.to_string();
     let subject = subject(tx.tenant(), change, &id);
     let facts = subject.facts(user.clone(), ctx.now());
     let started = Instant::now();
-    let mut outcome = Outcome::default();
+    let mut outcome = RunOutcome::default();
     for rule in rules {
         if started.elapsed() > config.guard_run {
             outcome.is_incomplete = true;
@@ -184,7 +189,7 @@ fn judge_all(tx: &Tx<'_>, change: &Change<'_>, rules: &[Arc<CompiledRule>], user
             });
             continue;
         }
-        let mut run = judge(rule, &facts, tx.new_id(), false);
+        let mut run = evaluate(rule, &facts, tx.new_id(), false);
         if run.elapsed > config.guard_rule {
             run.error = Some("timeout".to_owned());
         }
@@ -193,8 +198,8 @@ fn judge_all(tx: &Tx<'_>, change: &Change<'_>, rules: &[Arc<CompiledRule>], user
     Ok(outcome)
 }
 
-fn subject<'a>(tenant: Uuid, change: &'a Change<'_>, id: &'a str) -> Subject<'a> {
-    Subject {
+fn subject<'a>(tenant: Uuid, change: &'a ValidatedChange<'_>, id: &'a str) -> RunSubject<'a> {
+    RunSubject {
         tenant,
         organization: change.organization(),
         entity_type: change.kind,
@@ -204,24 +209,24 @@ fn subject<'a>(tenant: Uuid, change: &'a Change<'_>, id: &'a str) -> Subject<'a>
     }
 }
 
-/// The rows, notifications and events of a judgement, until its transaction ends.
-pub(crate) struct Judgement {
+/// The rows, notifications and events of validated changes, until its transaction ends.
+pub(crate) struct GuardRun {
     tenant: Uuid,
     organization: Option<Uuid>,
     kind: &'static str,
     id: String,
     name: Option<String>,
     data: Value,
-    user: User,
+    user: RunUser,
     executed_by: Option<Uuid>,
     run: Uuid,
-    outcome: Outcome,
+    outcome: RunOutcome,
 }
 
-impl Judgement {
+impl GuardRun {
     fn about(&self, now: backoffice_core::Timestamp) -> About<'_> {
         About {
-            subject: Subject {
+            subject: RunSubject {
                 tenant: self.tenant,
                 organization: self.organization,
                 entity_type: self.kind,
@@ -238,8 +243,8 @@ impl Judgement {
     }
 }
 
-/// Lets the command continue or rejects it, and leaves what the judgement writes for the end of the transaction.
-fn decide(tx: &mut Tx<'_>, change: Change<'_>, user: User, outcome: Outcome) -> Result<Verdict> {
+/// Lets the command continue or rejects it, and leaves what the guards write for the end of the transaction.
+fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: RunOutcome) -> Result<Verdict> {
     let ctx = tx.context();
     let is_allowed = outcome.allows();
     let messages = outcome.messages();
@@ -251,7 +256,7 @@ fn decide(tx: &mut Tx<'_>, change: Change<'_>, user: User, outcome: Outcome) -> 
         tx.response_header("x-rule-messages", header(&messages));
     }
     let config = ctx.call().provided::<RulesConfig>()?;
-    let mut judgement = Judgement {
+    let mut guard_run = GuardRun {
         tenant: tx.tenant(),
         organization: change.organization(),
         kind: change.kind,
@@ -267,21 +272,21 @@ fn decide(tx: &mut Tx<'_>, change: Change<'_>, user: User, outcome: Outcome) -> 
     let is_logged = |run: &crate::engine::RuleRun| {
         config.log_passes || run.vetoes() || !run.results.is_empty() || run.error.is_some()
     };
-    judgement.outcome.runs.retain(is_logged);
-    if judgement.outcome.runs.is_empty() {
+    guard_run.outcome.runs.retain(is_logged);
+    if guard_run.outcome.runs.is_empty() {
         return Ok(verdict);
     }
     if is_allowed {
-        tx.defer(judgement);
+        tx.defer(guard_run);
     } else {
         let call = ctx.call().clone();
-        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, judgement)));
+        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, guard_run)));
     }
     Ok(verdict)
 }
 
 /// Returns the 422 of a command that rules disallow.
-fn rejection(outcome: &Outcome, messages: &[Value]) -> Verdict {
+fn rejection(outcome: &RunOutcome, messages: &[Value]) -> Verdict {
     let first = messages.first().and_then(|message| message.get("message")?.as_str());
     let blocking = outcome.runs.iter().filter(|run| run.vetoes());
     let reason = |run: &crate::engine::RuleRun| {
@@ -329,13 +334,13 @@ fn header(messages: &[Value]) -> String {
         .unwrap_or_default()
 }
 
-/// Writes the judgements of allowed changes, together with them.
-pub(crate) async fn write_allowed(tx: &mut Tx<'_>, judgements: Vec<Judgement>) -> Result<()> {
+/// Writes what guards leave of allowed changes, together with them.
+pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
     let (ctx, now) = (tx.context(), tx.now());
     let mut rows = Vec::new();
-    for mut judgement in judgements {
-        let mut runs = std::mem::take(&mut judgement.outcome.runs);
-        let leavings = settle::settle(tx.conn(), ctx.call(), judgement.about(now), &mut runs).await?;
+    for mut guard_run in guard_runs {
+        let mut runs = std::mem::take(&mut guard_run.outcome.runs);
+        let leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
         rows.extend(leavings.rows);
         backoffice_notifications::send(tx, &leavings.notifications).await?;
         for event in leavings.events {
@@ -347,15 +352,15 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, judgements: Vec<Judgement>) -
     Ok(())
 }
 
-/// Writes the judgement of a blocked command, after its rollback.
+/// Writes what guards leave of a blocked command, after its rollback.
 async fn write_blocked(
     connection: &mut diesel_async::AsyncPgConnection,
     call: Call,
-    mut judgement: Judgement,
+    mut guard_run: GuardRun,
 ) -> Result<()> {
-    let mut runs = std::mem::take(&mut judgement.outcome.runs);
-    let leavings = settle::settle(connection, &call, judgement.about(call.now), &mut runs).await?;
-    settle::write_last(connection, &call, judgement.tenant, &leavings).await
+    let mut runs = std::mem::take(&mut guard_run.outcome.runs);
+    let leavings = settle::settle(connection, &call, guard_run.about(call.now), &mut runs).await?;
+    settle::write_last(connection, &call, guard_run.tenant, &leavings).await
 }
 
 #[cfg(test)]

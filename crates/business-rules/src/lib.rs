@@ -74,7 +74,7 @@ fn register(registry: &mut Registry) {
         .command::<commands::RecordRun>()
         .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_RULES)
         .interceptor(guard::GUARD)
-        .deferred_work::<guard::Judgement>(|tx, judgements| Box::pin(guard::write_allowed(tx, judgements)))
+        .deferred_work::<guard::GuardRun>(|tx, guard_runs| Box::pin(guard::write_allowed(tx, guard_runs)))
         .subscribe(events::START_RULES)
         .job::<jobs::RunRules>()
         .job::<jobs::EraseOld>()

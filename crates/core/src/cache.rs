@@ -28,7 +28,7 @@ use crate::time::Timestamp;
 const POLL: Duration = Duration::from_millis(400);
 /// Longest time since the last read of the versions for which values are used.
 const PATIENCE: Duration = Duration::from_millis(950);
-/// Time after which the value of a tenant that nobody needs is dropped.
+/// Time after which the value that no command has needed is dropped.
 const IDLE: Duration = Duration::from_secs(600);
 /// Most bytes of values that a node keeps in one cache; the least recently used are dropped.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -37,7 +37,7 @@ const LEAST_BYTES: u32 = 4096;
 
 /// The version of the kinds in a tenant: the sum of their numbers, and the last change. The time differs after a backup was restored, when numbers occur again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Version {
+struct KindVersion {
     number: i64,
     changed_at: Option<Timestamp>,
 }
@@ -45,7 +45,7 @@ struct Version {
 /// One value for each tenant, which follows from the tenant's rows of some kinds.
 pub struct TenantCache<V> {
     kinds: &'static [&'static str],
-    values: Cache<Uuid, (Version, Arc<V>)>,
+    values: Cache<Uuid, (KindVersion, Arc<V>)>,
     /// Number of values that were dropped.
     forgotten: AtomicU64,
     /// Start of the last successful read of the versions.
@@ -65,7 +65,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
     /// Creates an empty cache of what follows from the rows of these kinds: at most 64 MiB, as `bytes` estimates the size of a value.
     #[must_use]
     pub fn new(kinds: &'static [&'static str], bytes: fn(&V) -> usize) -> Self {
-        let weigh = move |_: &Uuid, (_, value): &(Version, Arc<V>)| {
+        let weigh = move |_: &Uuid, (_, value): &(KindVersion, Arc<V>)| {
             u32::try_from(bytes(value)).unwrap_or(u32::MAX).max(LEAST_BYTES)
         };
         let values = Cache::builder()
@@ -140,7 +140,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
             match self.check(&runtime).await {
                 Ok(()) => *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(started),
                 Err(error) => {
-                    tracing::debug!(%error, kinds = ?self.kinds, "could not read the versions of cached values")
+                    tracing::debug!(%error, kinds = ?self.kinds, "could not read the versions of cached values");
                 }
             }
             self.rounds.finish(POLL).await;
@@ -149,14 +149,14 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
 
     /// Drops the values whose version is not the present one.
     async fn check(&self, runtime: &Runtime) -> Result<()> {
-        let kept: Vec<(Uuid, Version)> = self.values.iter().map(|(tenant, (at, _))| (*tenant, at)).collect();
+        let kept: Vec<(Uuid, KindVersion)> = self.values.iter().map(|(tenant, (at, _))| (*tenant, at)).collect();
         let tenants: Vec<Uuid> = kept.iter().map(|(tenant, _)| *tenant).collect();
         let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
         let statement = sql_query(VERSIONS)
             .bind::<Array<Text>, _>(self.kinds)
             .bind::<Array<SqlUuid>, _>(tenants);
-        let found: Vec<Row> = Prepared(statement).load(&mut *connection).await?;
-        let present: HashMap<Uuid, Version> = found.into_iter().map(|row| (row.tenant_id, row.version())).collect();
+        let found: Vec<VersionRow> = Prepared(statement).load(&mut *connection).await?;
+        let present: HashMap<Uuid, KindVersion> = found.into_iter().map(|row| (row.tenant_id, row.version())).collect();
         for (tenant, at) in kept {
             if present.get(&tenant).copied().unwrap_or_default() != at {
                 self.forget(tenant);
@@ -167,7 +167,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
 }
 
 #[derive(QueryableByName)]
-struct Row {
+struct VersionRow {
     #[diesel(sql_type = SqlUuid)]
     tenant_id: Uuid,
     #[diesel(sql_type = BigInt)]
@@ -176,9 +176,9 @@ struct Row {
     updated_at: Option<Timestamp>,
 }
 
-impl Row {
-    fn version(&self) -> Version {
-        Version {
+impl VersionRow {
+    fn version(&self) -> KindVersion {
+        KindVersion {
             number: self.version,
             changed_at: self.updated_at,
         }
@@ -193,12 +193,12 @@ async fn version_of(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     kinds: &'static [&'static str],
-) -> Result<Version> {
+) -> Result<KindVersion> {
     let statement = sql_query(VERSIONS)
         .bind::<Array<Text>, _>(kinds)
         .bind::<Array<SqlUuid>, _>(vec![tenant]);
-    let found: Option<Row> = Prepared(statement).get_result(connection).await.optional()?;
-    Ok(found.map_or_else(Version::default, |row| row.version()))
+    let found: Option<VersionRow> = Prepared(statement).get_result(connection).await.optional()?;
+    Ok(found.map_or_else(KindVersion::default, |row| row.version()))
 }
 
 #[cfg(test)]
@@ -209,7 +209,7 @@ mod tests {
 
     fn cache_with_a_value() -> TenantCache<u8> {
         let cache = TenantCache::new(&["sample.thing"], |_| 1);
-        cache.values.insert(TENANT, (Version::default(), Arc::new(7)));
+        cache.values.insert(TENANT, (KindVersion::default(), Arc::new(7)));
         cache
     }
 
@@ -217,7 +217,7 @@ mod tests {
         *cache.confirmed.lock().expect("no panic") = Some(Instant::now());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn values_are_used_only_while_the_versions_are_read() {
         let cache = cache_with_a_value();
         assert_eq!(cache.find(TENANT), None);
@@ -225,7 +225,7 @@ mod tests {
         confirm(&cache);
         assert_eq!(cache.find(TENANT).as_deref(), Some(&7));
 
-        tokio::time::advance(Duration::from_secs(1)).await;
+        *cache.confirmed.lock().expect("no panic") = Instant::now().checked_sub(Duration::from_secs(1));
         assert_eq!(cache.find(TENANT), None);
     }
 

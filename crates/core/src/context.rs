@@ -408,7 +408,12 @@ impl RequestContext {
     }
 
     pub(crate) fn add_headers(&self, added: Vec<(&'static str, String)>) {
+        // A job has no response, and many transactions.
+        if added.is_empty() || self.0.job.is_some() {
+            return;
+        }
         let mut headers = self.0.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.retain(|(name, _)| added.iter().all(|(other, _)| other != name));
         headers.extend(added);
     }
 

@@ -113,7 +113,7 @@ pub struct RecordKind {
     pub manage: &'static [Feature],
     /// Finds records.
     pub find: FindRecords,
-    /// Whether business rules judge the commands on such records.
+    /// Whether business rules validate the commands on such records.
     pub guardable: bool,
     /// The tracked fields of the snapshots of a guardable kind.
     pub fields: &'static [RecordField],

@@ -12,6 +12,7 @@ mod login;
 mod pgbench;
 mod push;
 mod report;
+mod rules;
 mod script;
 mod server;
 mod sign_ups;
@@ -44,6 +45,8 @@ enum Other {
     Files,
     /// 10,000 push messages to a gateway that responds after nine seconds, and the wait of another tenant's small jobs
     Push,
+    /// The cost of business rules for the commands that they validate
+    Rules,
     /// The time from the link of a sign-up to its tenant, and what the duration of a submission reveals
     SignUps,
     /// 1,000 open streams of events: statements, memory, and their cost for other requests
@@ -180,6 +183,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         }),
         Some(Other::Bulk) => bulk::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Files) => files::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Rules) => rules::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Devices) => devices::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Push) => push::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::SignUps) => sign_ups::measure(&postgres, program, &work, options).map(|report| report.to_string()),

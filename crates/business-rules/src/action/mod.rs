@@ -3,7 +3,7 @@
 mod parse;
 mod template;
 
-pub(crate) use parse::{Rules, is_path, parse_branch};
+pub(crate) use parse::{ActionRules, is_path, parse_branch};
 pub(crate) use template::{Template, fill};
 
 use serde_json::Value;
@@ -30,17 +30,17 @@ pub(crate) enum Action {
         /// The payload: an object; texts in it may refer to values.
         payload: Value,
     },
-    /// Tells the caller something.
+    /// Shows a message to the caller.
     Show {
         /// How important it is.
-        level: Level,
+        level: MessageLevel,
         /// The text.
         message: Template,
     },
     /// Writes a line into the log of the server.
     Log {
         /// How important it is.
-        level: Level,
+        level: MessageLevel,
         /// The text.
         message: Template,
     },
@@ -78,13 +78,13 @@ pub(crate) enum Recipient {
 
 /// How important a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum MessageLevel {
     Error,
     Warning,
     Info,
 }
 
-impl Level {
+impl MessageLevel {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -111,9 +111,9 @@ impl Action {
             Self::SetField { .. } => "SET_FIELD",
             Self::EmitEvent { .. } => "EMIT_EVENT",
             Self::Show { level, .. } => match level {
-                Level::Error => "SHOW_ERROR",
-                Level::Warning => "SHOW_WARNING",
-                Level::Info => "SHOW_INFO",
+                MessageLevel::Error => "SHOW_ERROR",
+                MessageLevel::Warning => "SHOW_WARNING",
+                MessageLevel::Info => "SHOW_INFO",
             },
             Self::Log { .. } => "LOG",
             Self::Block { .. } => "BLOCK_TRANSITION",

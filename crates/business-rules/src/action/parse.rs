@@ -5,7 +5,7 @@ use backoffice_core::{Detail, Platform};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::{Action, LONGEST_MESSAGE, Level, Notify, Recipient, Severity, Template};
+use super::{Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Severity, Template};
 
 /// Most actions of a branch.
 const MOST_IN_BRANCH: usize = 20;
@@ -22,7 +22,7 @@ const LARGEST_PAYLOAD: usize = 16 * 1024;
 
 /// What the rules for actions depend on.
 #[derive(Clone, Copy)]
-pub(crate) struct Rules<'a> {
+pub(crate) struct ActionRules<'a> {
     /// Whether actions may change the record: those of guards and validations may not.
     pub(crate) may_change: bool,
     /// The kind of the records, if a module offers it.
@@ -35,7 +35,7 @@ pub(crate) struct Rules<'a> {
 ///
 /// # Errors
 /// The violated rules, with paths from the branch: `[1].config.message`.
-pub(crate) fn parse_branch(branch: &Value, rules: Rules<'_>) -> Result<Vec<Action>, Vec<Detail>> {
+pub(crate) fn parse_branch(branch: &Value, rules: ActionRules<'_>) -> Result<Vec<Action>, Vec<Detail>> {
     let Some(items) = branch.as_array() else {
         return Err(vec![Detail::new("", "must be a list of actions", "invalid_type")]);
     };
@@ -78,7 +78,7 @@ impl Parser {
         None
     }
 
-    fn action(&mut self, item: &Value, rules: Rules<'_>) -> Option<Action> {
+    fn action(&mut self, item: &Value, rules: ActionRules<'_>) -> Option<Action> {
         let Some(fields) = item.as_object() else {
             return self.reject("", "must be an action: an object", "invalid_type");
         };
@@ -93,9 +93,9 @@ impl Parser {
             Some("NOTIFY") => self.notify(config).map(Action::Notify),
             Some("SET_FIELD") => self.set_field(config, rules),
             Some("EMIT_EVENT") => self.emit_event(config, rules.platform),
-            Some("SHOW_ERROR") => self.message(config).map(show(Level::Error)),
-            Some("SHOW_WARNING") => self.message(config).map(show(Level::Warning)),
-            Some("SHOW_INFO") => self.message(config).map(show(Level::Info)),
+            Some("SHOW_ERROR") => self.message(config).map(show(MessageLevel::Error)),
+            Some("SHOW_WARNING") => self.message(config).map(show(MessageLevel::Warning)),
+            Some("SHOW_INFO") => self.message(config).map(show(MessageLevel::Info)),
             Some("BLOCK_TRANSITION") => self.message(config).map(|message| Action::Block { message }),
             Some("ALLOW_TRANSITION") => self.message(config).map(|message| Action::Allow { message }),
             Some("LOG") => self.log(config),
@@ -146,9 +146,9 @@ impl Parser {
     fn log(&mut self, config: &Map<String, Value>) -> Option<Action> {
         let message = self.message(config);
         let level = match self.word(config, "level", &["info", "warning", "warn", "error"])? {
-            "error" => Level::Error,
-            "info" => Level::Info,
-            _ => Level::Warning,
+            "error" => MessageLevel::Error,
+            "info" => MessageLevel::Info,
+            _ => MessageLevel::Warning,
         };
         Some(Action::Log {
             level,
@@ -211,9 +211,9 @@ impl Parser {
         parsed.into_iter().collect()
     }
 
-    fn set_field(&mut self, config: &Map<String, Value>, rules: Rules<'_>) -> Option<Action> {
+    fn set_field(&mut self, config: &Map<String, Value>, rules: ActionRules<'_>) -> Option<Action> {
         if !rules.may_change {
-            return self.reject("type", "is not for rules that judge a change", "invalid_value");
+            return self.reject("type", "is not for rules that validate a change", "invalid_value");
         }
         let value = match config.get("value") {
             None => self.reject("config.value", "is required", "required"),
@@ -235,11 +235,8 @@ impl Parser {
     }
 
     fn emit_event(&mut self, config: &Map<String, Value>, platform: &Platform) -> Option<Action> {
-        let name = match config.contains_key("eventName") {
-            true => "eventName",
-            false if config.contains_key("event") => "event",
-            false => "eventName",
-        };
+        let is_short = !config.contains_key("eventName") && config.contains_key("event");
+        let name = if is_short { "event" } else { "eventName" };
         let event = self.text(config, name, LONGEST_EVENT);
         if event.is_some_and(|event| !is_event(event, platform)) {
             let message =

@@ -6,9 +6,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::acl;
-use crate::condition::reference::User;
+use crate::condition::reference::RunUser;
 use crate::engine::settle::{self, About, LOG};
-use crate::engine::{Outcome, Subject, Trigger};
+use crate::engine::{RunOutcome, RunSubject, Trigger};
 use crate::model::Run;
 
 /// Writes the log of a run, its notifications and its events, with the entry of the run. Returns the outcome with the results of the
@@ -19,9 +19,9 @@ pub(crate) struct RecordRun {
     /// Whether the client has given the id of a record.
     pub(crate) has_record: bool,
     pub(crate) data: Value,
-    pub(crate) user: User,
+    pub(crate) user: RunUser,
     pub(crate) trigger: Trigger,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RunOutcome,
 }
 
 impl Command for RecordRun {
@@ -31,7 +31,7 @@ impl Command for RecordRun {
     const FEATURES: &'static [Feature] = &[acl::EXECUTE];
     const UNDOABLE: bool = false;
     type Entity = Run;
-    type Output = Outcome;
+    type Output = RunOutcome;
 
     fn target(&self) -> Target {
         Target::New {
@@ -40,11 +40,11 @@ impl Command for RecordRun {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<Outcome> {
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<RunOutcome> {
         let mut outcome = self.outcome.clone();
         let ctx = tx.context();
         let about = About {
-            subject: Subject {
+            subject: RunSubject {
                 tenant: self.run.tenant_id,
                 organization: self.run.organization_id,
                 entity_type: &self.run.entity_type,

@@ -22,7 +22,7 @@ use crate::acl;
 use crate::action::{self, Action};
 use crate::condition;
 use crate::documented::{BusinessRuleName, BusinessRuleOptionalWord, BusinessRuleType, BusinessRuleWord};
-use crate::model::{RULE_TYPES, Rule, judges};
+use crate::model::{RULE_TYPES, Rule, validates};
 use crate::schema::business_rules_rules as table;
 
 /// Creates a rule.
@@ -50,7 +50,7 @@ pub struct RuleInput {
     /// At most 5000 characters.
     #[schema(value_type = Option<String>, max_length = 5000)]
     pub description: Patch<String>,
-    /// Guards and validations judge a change before it is committed, the other types act after that. Required for a new rule.
+    /// Guards and validations validate a change before it is committed, the other types act after that. Required for a new rule.
     #[schema(value_type = BusinessRuleType, required = true)]
     pub rule_type: Patch<String>,
     /// A word by which rules are grouped, at most 50 characters.
@@ -135,8 +135,8 @@ impl Rule {
     /// # Errors
     /// The violated rules of both, beside the names of the fields.
     pub(crate) fn actions(&self, platform: &Platform, validator: &mut Validator) -> [Vec<Action>; 2] {
-        let rules = action::Rules {
-            may_change: !judges(&self.rule_type),
+        let rules = action::ActionRules {
+            may_change: !validates(&self.rule_type),
             kind: platform.record_kind(&self.entity_type).filter(|kind| kind.guardable),
             platform,
         };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::compare;
 use super::operator::{self, Operator};
-use super::path::Path;
+use super::path::FieldPath;
 use super::reference::Reference;
 use super::{Comparison, Condition, Operand};
 
@@ -121,17 +121,16 @@ impl Compiler {
         }
     }
 
-    fn path(&mut self, value: Option<&Value>, at: &str) -> Option<Path> {
+    fn path(&mut self, value: Option<&Value>, at: &str) -> Option<FieldPath> {
         let Some(value) = value else {
             return self.reject(at, "is required", "required");
         };
-        match value.as_str().and_then(Path::parse) {
-            Some(path) => Some(path),
-            None => {
-                let message = "must be names joined by dots, with indexes as [0], of at most 200 characters";
-                self.reject(at, message, "invalid_value")
-            }
+        let path = value.as_str().and_then(FieldPath::parse);
+        if path.is_none() {
+            let message = "must be names joined by dots, with indexes as [0], of at most 200 characters";
+            return self.reject(at, message, "invalid_value");
         }
+        path
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub(crate) use compile::compile;
 pub(crate) use operator::Operator;
-pub(crate) use path::Path;
+pub(crate) use path::FieldPath;
 pub(crate) use reference::{Facts, Reference};
 
 use compare::{Steps, TooManySteps};
@@ -41,7 +41,7 @@ pub(crate) enum Condition {
 /// A comparison of a field.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    field: Path,
+    field: FieldPath,
     operator: Operator,
     operand: Operand,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Operand {
     /// A pattern, compiled.
     Pattern(Regex),
     /// A field of the data.
-    Field(Path),
+    Field(FieldPath),
     /// A value of the context.
     Reference(Reference),
 }
@@ -182,7 +182,7 @@ mod tests {
             (json!(false), "IS_NOT_EMPTY", json!(null), true),
         ] {
             let condition = json!({"field": "x", "operator": operator, "value": right});
-            let started = std::time::Instant::now();
+            let started = tokio::time::Instant::now();
             let held = holds(&condition, &json!({"x": left}));
             assert_eq!(held, expected, "{left} {operator} {right}");
             assert!(started.elapsed().as_millis() < 500);

@@ -7,7 +7,7 @@ pub(crate) const LONGEST: usize = 200;
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Path(Vec<Segment>);
+pub(crate) struct FieldPath(Vec<Segment>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
@@ -15,7 +15,7 @@ enum Segment {
     Index(usize),
 }
 
-impl Path {
+impl FieldPath {
     /// Parses names joined by dots, with indexes in brackets. `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -70,7 +70,7 @@ mod tests {
             ("a.b.c", None),
             ("b", None),
         ] {
-            let path = Path::parse(text).expect("a path");
+            let path = FieldPath::parse(text).expect("a path");
             assert_eq!(path.find(&root), expected.as_ref(), "{text}");
         }
     }
@@ -90,7 +90,7 @@ mod tests {
             "[0]",
             &"a".repeat(201),
         ] {
-            assert_eq!(Path::parse(text), None, "{text}");
+            assert_eq!(FieldPath::parse(text), None, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::path::Path;
+use super::path::FieldPath;
 
 /// A referenced value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum Reference {
     /// A value of the context.
     Fact(Fact),
     /// A value of the data.
-    Data(Path),
+    Data(FieldPath),
     /// All data.
     AllData,
     /// A text that is not a path: its value is null.
@@ -43,7 +43,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) today: Cow<'a, str>,
     /// The instant of the run.
     pub(crate) now: Cow<'a, str>,
-    pub(crate) user: User,
+    pub(crate) user: RunUser,
     pub(crate) tenant: Cow<'a, str>,
     pub(crate) organization: Option<Cow<'a, str>>,
     pub(crate) entity_type: &'a str,
@@ -53,7 +53,7 @@ pub(crate) struct Facts<'a> {
 
 /// The user of a run; nothing for the platform and for API keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct User {
+pub(crate) struct RunUser {
     pub(crate) id: Option<String>,
     pub(crate) email: Option<String>,
     /// The first role by name.
@@ -78,7 +78,7 @@ impl Reference {
             "data" => return Self::AllData,
             _ => {
                 let path = text.strip_prefix("data.").unwrap_or(text);
-                return Path::parse(path).map_or(Self::Nothing, Self::Data);
+                return FieldPath::parse(path).map_or(Self::Nothing, Self::Data);
             }
         };
         Self::Fact(fact)
@@ -123,7 +123,7 @@ impl<'a> Facts<'a> {
             data,
             today: "2026-11-20".into(),
             now: "2026-11-20T08:15:30.123Z".into(),
-            user: User::default(),
+            user: RunUser::default(),
             tenant: "00000000-0000-0000-0000-000000000001".into(),
             organization: None,
             entity_type: "sample.thing",

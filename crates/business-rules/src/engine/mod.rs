@@ -1,7 +1,7 @@
-//! Runs rules: [`judge`](judge::judge) evaluates one rule without any effect, [`run`](run::run) runs several outside of a command, and
+//! Runs rules: [`evaluate`](evaluate::evaluate) evaluates one rule without any effect, [`run`](run::run) runs several outside of a command, and
 //! [`settle`](settle::settle) prepares what the transaction at the end of a run writes.
 
-pub(crate) mod judge;
+pub(crate) mod evaluate;
 pub(crate) mod recipients;
 pub(crate) mod redact;
 pub(crate) mod run;
@@ -17,13 +17,13 @@ use backoffice_core::identity::{ActorKind, Identity};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::action::{Level, Severity};
+use crate::action::{MessageLevel, Severity};
 use crate::compiled::CompiledRule;
-use crate::condition::{Facts, reference::User};
+use crate::condition::{Facts, reference::RunUser};
 
 /// What rules are applied to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct RunSubject<'a> {
     pub(crate) tenant: Uuid,
     /// The organization of the record.
     pub(crate) organization: Option<Uuid>,
@@ -33,9 +33,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) data: &'a Value,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> RunSubject<'a> {
     /// Returns the values to which conditions and texts refer.
-    pub(crate) fn facts(&self, user: User, now: Timestamp) -> Facts<'a> {
+    pub(crate) fn facts(&self, user: RunUser, now: Timestamp) -> Facts<'a> {
         let now = now.to_string();
         Facts {
             data: self.data,
@@ -52,14 +52,14 @@ impl<'a> Subject<'a> {
 }
 
 /// Returns the user of an identity, without the e-mail address.
-pub(crate) fn user_of(identity: &Identity) -> User {
+pub(crate) fn user_of(identity: &Identity) -> RunUser {
     match identity.kind {
-        ActorKind::User => User {
+        ActorKind::User => RunUser {
             id: identity.id.map(|id| id.to_string()),
             email: None,
             role: identity.roles.first().map(|role| role.name.clone()),
         },
-        ActorKind::ApiKey | ActorKind::System => User::default(),
+        ActorKind::ApiKey | ActorKind::System => RunUser::default(),
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Trigger {
     Api,
     /// By a request for a set.
     Set,
-    /// By a command, which the rules judge.
+    /// By a command, which the rules validate.
     Guard,
     /// By an event.
     Event,
@@ -89,14 +89,14 @@ impl Trigger {
 
 /// A message for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) level: Level,
+pub(crate) struct RuleMessage {
+    pub(crate) level: MessageLevel,
     pub(crate) text: String,
     /// The key of the rule.
     pub(crate) rule: String,
 }
 
-impl Message {
+impl RuleMessage {
     pub(crate) fn to_value(&self) -> Value {
         json!({"level": self.level.word(), "message": self.text, "ruleId": self.rule})
     }
@@ -168,7 +168,7 @@ pub(crate) struct RuleRun {
     pub(crate) condition: Option<bool>,
     pub(crate) error: Option<String>,
     pub(crate) results: Vec<ActionResult>,
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<RuleMessage>,
     /// Whether the executed actions disallow the change.
     pub(crate) blocks: bool,
     /// Whether the executed actions lift the veto of the rule itself.
@@ -183,8 +183,8 @@ impl RuleRun {
     /// Whether the rule disallows the change.
     pub(crate) fn vetoes(&self) -> bool {
         let guards = self.rule.rule_type == "GUARD" && self.condition == Some(false) && !self.lifts;
-        let is_unsure = self.rule.judges() && self.error.is_some();
-        let shows_error = self.messages.iter().any(|message| message.level == Level::Error);
+        let is_unsure = self.rule.validates() && self.error.is_some();
+        let shows_error = self.messages.iter().any(|message| message.level == MessageLevel::Error);
         let validates = self.rule.rule_type == "VALIDATION" && shows_error;
         guards || is_unsure || validates || self.blocks
     }
@@ -238,15 +238,15 @@ impl RunError {
 
 /// The outcome of a run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RunOutcome {
     pub(crate) runs: Vec<RuleRun>,
     pub(crate) errors: Vec<RunError>,
-    /// Whether a rule that judges changes was not run.
+    /// Whether a rule that validates changes was not run.
     pub(crate) is_incomplete: bool,
     pub(crate) elapsed: Duration,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Whether the rules allow the change.
     pub(crate) fn allows(&self) -> bool {
         !self.is_incomplete && !self.runs.iter().any(RuleRun::vetoes)
@@ -255,7 +255,7 @@ impl Outcome {
     /// Returns the messages of all rules.
     pub(crate) fn messages(&self) -> Vec<Value> {
         let messages = self.runs.iter().flat_map(|run| &run.messages);
-        messages.map(Message::to_value).collect()
+        messages.map(RuleMessage::to_value).collect()
     }
 
     /// Returns the outcome of a run with more rules than may run: none has run.

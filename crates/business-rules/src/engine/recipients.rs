@@ -17,7 +17,7 @@ pub(crate) const MOST_OF_ONE: usize = 1000;
 
 /// A live user of the tenant.
 #[derive(Debug, Clone, QueryableByName)]
-pub(crate) struct Candidate {
+pub(crate) struct NamedUser {
     #[diesel(sql_type = SqlUuid)]
     pub(crate) id: Uuid,
     #[diesel(sql_type = Text)]
@@ -61,7 +61,7 @@ pub(crate) async fn find(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     planned: impl Iterator<Item = &PlannedNotification>,
-) -> Result<Vec<Candidate>> {
+) -> Result<Vec<NamedUser>> {
     let (mut ids, mut emails, mut roles) = (Vec::new(), Vec::new(), Vec::new());
     for one in planned {
         ids.extend(one.users.iter().filter_map(|user| user.parse::<Uuid>().ok()));
@@ -95,15 +95,15 @@ pub(crate) struct Recipients {
 /// Selects the recipients of a notification among the users whose scope `covers` the organization of the rule.
 pub(crate) fn select(
     planned: &PlannedNotification,
-    found: &[Candidate],
+    found: &[NamedUser],
     covers: impl Fn(Option<&[Uuid]>) -> bool,
 ) -> Recipients {
-    let is_covered = |user: &&Candidate| {
+    let is_covered = |user: &&NamedUser| {
         let held = user.organizations.as_deref().unwrap_or_default();
         covers((!user.is_unlimited).then_some(held))
     };
     let mut chosen = Recipients::default();
-    let mut add = |name: &str, is_named: &dyn Fn(&Candidate) -> bool| {
+    let mut add = |name: &str, is_named: &dyn Fn(&NamedUser) -> bool| {
         let before = chosen.users.len();
         let mut found_one = false;
         for user in found.iter().filter(|user| is_named(user)).filter(is_covered) {
@@ -117,12 +117,11 @@ pub(crate) fn select(
         }
     };
     for name in &planned.users {
-        match name.parse::<Uuid>() {
-            Ok(id) => add(name, &|user| user.id == id),
-            Err(_) => {
-                let email = normalized_address(name);
-                add(name, &|user| user.email == email);
-            }
+        if let Ok(id) = name.parse::<Uuid>() {
+            add(name, &|user| user.id == id);
+        } else {
+            let email = normalized_address(name);
+            add(name, &|user| user.email == email);
         }
     }
     for role in &planned.roles {

@@ -1,12 +1,12 @@
 //! Runs rules outside of a command: for a request or an event.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use backoffice_core::{RequestContext, Result};
+use tokio::time::Instant;
 
-use super::judge::judge;
-use super::{Outcome, RunError, Subject, write};
+use super::evaluate::evaluate;
+use super::{RunError, RunOutcome, RunSubject, write};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
 use crate::config::RulesConfig;
@@ -18,20 +18,20 @@ use crate::config::RulesConfig;
 pub(crate) async fn run(
     ctx: &RequestContext,
     rules: &[Arc<CompiledRule>],
-    subject: Subject<'_>,
+    subject: RunSubject<'_>,
     facts: &Facts<'_>,
     is_dry: bool,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let config = ctx.call().provided::<RulesConfig>()?;
     if rules.len() > config.max_rules {
-        return Ok(Outcome::too_many());
+        return Ok(RunOutcome::too_many());
     }
     let started = Instant::now();
-    let mut outcome = Outcome::default();
+    let mut outcome = RunOutcome::default();
     for rule in rules {
         let left = config.run_timeout.saturating_sub(started.elapsed());
         if left.is_zero() {
-            outcome.is_incomplete |= rule.judges();
+            outcome.is_incomplete |= rule.validates();
             outcome.errors.push(RunError {
                 rule: Some(rule.key.clone()),
                 code: "not_run",
@@ -39,7 +39,7 @@ pub(crate) async fn run(
             continue;
         }
         let begun = Instant::now();
-        let mut one = judge(rule, facts, ctx.new_id(), is_dry);
+        let mut one = evaluate(rule, facts, ctx.new_id(), is_dry);
         if is_dry {
             one.write = None;
         } else {

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::redact::redacted;
-use super::{RuleRun, Subject, Trigger, recipients};
+use super::{RuleRun, RunSubject, Trigger, recipients};
 use crate::action::Severity;
 use crate::compiled::{self, TenantRules};
-use crate::condition::reference::User;
+use crate::condition::reference::RunUser;
 use crate::model::Rule;
 use crate::query::logs::LogRow;
 use crate::schema::business_rules_execution_logs as logs;
@@ -37,10 +37,10 @@ pub(crate) struct Leavings {
 /// The circumstances of a run that its rows of the log contain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
-    pub(crate) subject: Subject<'a>,
+    pub(crate) subject: RunSubject<'a>,
     pub(crate) run: Uuid,
     pub(crate) trigger: Trigger,
-    pub(crate) user: &'a User,
+    pub(crate) user: &'a RunUser,
     /// The user in whose request the rules ran.
     pub(crate) executed_by: Option<Uuid>,
     pub(crate) now: Timestamp,
@@ -87,16 +87,16 @@ pub(crate) async fn settle(
 }
 
 /// Returns the id that an event is about: that of the record, else that of the rule.
-fn about_id(subject: Subject<'_>, run: &RuleRun) -> Uuid {
+fn about_id(subject: RunSubject<'_>, run: &RuleRun) -> Uuid {
     let record = subject.entity_id.and_then(|id| id.parse().ok());
     record.unwrap_or(run.rule.id)
 }
 
 fn notifications(
     run: &mut RuleRun,
-    found: &[recipients::Candidate],
+    found: &[recipients::NamedUser],
     rules: &TenantRules,
-    subject: Subject<'_>,
+    subject: RunSubject<'_>,
 ) -> Vec<New> {
     let (mut all, organization) = (Vec::new(), run.rule.organization);
     for planned in &run.notifications {
@@ -148,7 +148,7 @@ fn row(about: About<'_>, run: &RuleRun) -> LogRow {
         "eventType": subject.event_type,
         "user": {"id": about.user.id, "role": about.user.role},
     });
-    let messages: Vec<Value> = run.messages.iter().map(super::Message::to_value).collect();
+    let messages: Vec<Value> = run.messages.iter().map(super::RuleMessage::to_value).collect();
     let output = json!({
         "conditionResult": run.condition,
         "actionsExecuted": run.actions_executed(false),

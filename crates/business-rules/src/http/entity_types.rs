@@ -40,11 +40,11 @@ struct EntityType {
     /// The title.
     title: &'static str,
     /// Changes of such records. Further events about a record (`owner_assigned`) are changes too. Rules that act apply to the first three, rules that
-    /// judge also to undo and redo.
+    /// validate also to undo and redo.
     events: Vec<&'static str>,
     /// The fields of such records.
     fields: Vec<Field>,
-    /// Whether rules judge changes of such records.
+    /// Whether rules validate changes of such records.
     guardable: bool,
 }
 

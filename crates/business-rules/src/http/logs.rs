@@ -100,7 +100,7 @@ struct LogItem {
     /// The type of the rule at that time.
     rule_type: String,
     #[serde(flatten)]
-    execution: Execution,
+    execution: LoggedExecution,
     /// Whether the contexts were left out, because the page would be too long.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -110,7 +110,7 @@ struct LogItem {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = BusinessRuleLogExecution)]
-struct Execution {
+struct LoggedExecution {
     /// The run that the execution was a part of.
     run_id: Uuid,
     /// Kind of the record.
@@ -158,7 +158,7 @@ struct LogDetail {
     /// The type of the rule at that time.
     rule_type: String,
     #[serde(flatten)]
-    execution: Execution,
+    execution: LoggedExecution,
     /// The rule at that time.
     rule: LoggedRule,
 }
@@ -180,7 +180,7 @@ struct LoggedRule {
     entity_type: String,
 }
 
-impl From<LogRow> for Execution {
+impl From<LogRow> for LoggedExecution {
     fn from(row: LogRow) -> Self {
         Self {
             run_id: row.run_id,

@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use crate::acl;
 use crate::compiled::{self, CompiledRule};
-use crate::condition::reference::User;
+use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::settle::{self, About, Leavings};
-use crate::engine::{Outcome, Subject, Trigger, recipients, run};
+use crate::engine::{RunOutcome, RunSubject, Trigger, recipients, run};
 use crate::guard::fields_of;
 use crate::texts::FAILED;
 
@@ -65,7 +65,7 @@ impl Job for RunRules {
         };
         let depth = change.depth();
         let (data, user) = (data_of(&change), user_of(&change));
-        let subject = Subject {
+        let subject = RunSubject {
             tenant,
             organization: self.organization,
             entity_type: &self.kind,
@@ -75,7 +75,7 @@ impl Job for RunRules {
         };
         let is_too_deep = depth >= call.provided::<RulesConfig>()?.max_depth;
         let mut outcome = match is_too_deep {
-            true => Outcome::default(),
+            true => RunOutcome::default(),
             false => executed(&call, &rule, depth, subject, user.clone()).await?,
         };
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
@@ -108,9 +108,9 @@ async fn executed(
     call: &Call,
     rule: &Arc<CompiledRule>,
     depth: u32,
-    subject: Subject<'_>,
-    user: User,
-) -> Result<Outcome> {
+    subject: RunSubject<'_>,
+    user: RunUser,
+) -> Result<RunOutcome> {
     let name = format!("rule {}", rule.key);
     let identity = Identity::limited(name, subject.tenant, rule.organization, &rule.effect_features);
     let ctx = RequestContext::limited(call, identity).await?;
@@ -131,14 +131,14 @@ fn data_of(change: &LoggedChange) -> Value {
     Value::Object(data)
 }
 
-/// Returns the user who has made the change.
-fn user_of(change: &LoggedChange) -> User {
-    User {
+/// Returns the user who has changed the record.
+fn user_of(change: &LoggedChange) -> RunUser {
+    RunUser {
         id: change
             .actor_id
             .filter(|_| change.actor_kind == "user")
             .map(|id| id.to_string()),
-        ..User::default()
+        ..RunUser::default()
     }
 }
 

@@ -10,11 +10,11 @@ pub use rule::Rule;
 pub use run::Run;
 pub use set::RuleSet;
 
-/// Types of rules: the first two judge changes before they are committed, the others act after that.
+/// Types of rules: the first two validate changes before they are committed, the others act after that.
 pub const RULE_TYPES: [&str; 5] = ["GUARD", "VALIDATION", "CALCULATION", "ACTION", "ASSIGNMENT"];
 
-/// Whether rules of this type judge changes.
+/// Whether rules of this type validate changes.
 #[must_use]
-pub fn judges(rule_type: &str) -> bool {
+pub fn validates(rule_type: &str) -> bool {
     matches!(rule_type, "GUARD" | "VALIDATION")
 }

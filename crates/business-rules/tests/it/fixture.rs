@@ -12,7 +12,7 @@ pub(crate) const EXECUTE: &str = "/business_rules/execute";
 pub(crate) const LOGS: &str = "/business_rules/logs";
 pub(crate) const DEALS: &str = "/customers/deals";
 
-pub(crate) const MODULES: [&Module; 8] = [
+pub(crate) const MODULES: [&Module; 9] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_api_keys::MODULE,
@@ -20,6 +20,7 @@ pub(crate) const MODULES: [&Module; 8] = [
     &backoffice_notifications::MODULE,
     &backoffice_progress::MODULE,
     &backoffice_customers::MODULE,
+    &backoffice_catalog::MODULE,
     &MODULE,
 ];
 

@@ -16,7 +16,7 @@ fn blocking() -> Value {
 }
 
 #[actix_web::test]
-async fn rul_17_another_node_judges_by_a_new_rule_within_a_second() {
+async fn rul_17_another_node_validates_by_a_new_rule_within_a_second() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;
     let second = fixture.app.second_node().await;
@@ -85,4 +85,39 @@ async fn a_command_without_matching_rules_costs_no_statement() {
     put("G").await;
 
     assert_eq!(put("H").await, without);
+}
+
+#[actix_web::test]
+async fn rul_17_a_node_without_the_database_executes_nothing_unvalidated() {
+    let app = TestApp::builder(&MODULES)
+        .config(CONFIG)
+        .config(NO_LIMITS)
+        .through_proxy();
+    let fixture = TwoTenants::inside(app.build().await).await;
+    fixture.app.start_background();
+    let id = deal(&fixture, "D").await;
+    let put = async |title: &str| {
+        let request = fixture.app.request(Method::PUT, DEALS).bearer(&fixture.a.token);
+        let body = json!({"id": id, "title": title});
+        request.json(&body).responded_by_interceptor().send().await.status
+    };
+    assert_eq!(put("E").await, 200);
+    let other = fixture.app.second_node().await;
+
+    fixture.app.proxy().cut();
+    let (status, body) = other.post(&fixture.a.token, RULES, blocking()).await;
+    assert_eq!(status, 201, "{body}");
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(put("F").await, 503);
+    fixture.app.proxy().restore();
+
+    let mut status = 503;
+    for _ in 0..50 {
+        status = put("G").await;
+        if status != 503 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(status, 422);
 }

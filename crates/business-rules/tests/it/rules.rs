@@ -330,8 +330,16 @@ async fn entity_types_are_the_kinds_that_modules_offer() {
     assert_eq!(status, 200);
     let items = body["items"].as_array().cloned().unwrap_or_default();
     let kinds: Vec<&Value> = items.iter().map(|item| &item["entityType"]).collect();
-    assert_eq!(kinds, ["customers.company", "customers.deal", "customers.person"]);
-    let fields = items[1]["fields"].as_array().cloned().unwrap_or_default();
+    assert_eq!(
+        kinds,
+        [
+            "catalog.product",
+            "customers.company",
+            "customers.deal",
+            "customers.person"
+        ]
+    );
+    let fields = items[2]["fields"].as_array().cloned().unwrap_or_default();
     assert!(fields.contains(&json!({"path": "title", "type": "text", "writable": true})));
     assert!(fields.contains(&json!({"path": "closedAt", "type": "time", "writable": false})));
 }
@@ -340,6 +348,7 @@ async fn entity_types_are_the_kinds_that_modules_offer() {
 async fn the_offered_fields_are_those_of_snapshots() {
     let fixture = fixture().await;
     for (kind, path, body) in [
+        ("catalog.product", "/catalog/products", json!({"title": "P"})),
         ("customers.deal", DEALS, json!({"title": "D"})),
         ("customers.company", "/customers/companies", json!({"displayName": "C"})),
         (

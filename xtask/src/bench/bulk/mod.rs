@@ -24,7 +24,7 @@ use crate::process::say;
 use beside::Beside;
 
 /// Deals of the large job.
-const DEALS: usize = 10_000;
+pub(super) const DEALS: usize = 10_000;
 /// Items of a chunk.
 const CHUNK: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -92,18 +92,18 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
 }
 
 /// Returns the first part of the ids of a tenant's deals.
-fn tenant_number(number: usize) -> u64 {
+pub(super) fn tenant_number(number: usize) -> u64 {
     0x0192_0000 + number as u64
 }
 
 /// Returns the ids of the first deals of a tenant.
-fn deals(tenant: u64, count: usize) -> Vec<Uuid> {
+pub(super) fn deals(tenant: u64, count: usize) -> Vec<Uuid> {
     (1..=count)
         .map(|number| Uuid::from_u64_pair(tenant << 32 | 0x7000, 0x8000_0000_0000_0000 | number as u64))
         .collect()
 }
 
-fn seed(database: &Database, tenant: Uuid, count: usize) -> Result<()> {
+pub(super) fn seed(database: &Database, tenant: Uuid, count: usize) -> Result<()> {
     seed_as(database, tenant, tenant_number(0), count)
 }
 
@@ -161,7 +161,7 @@ impl Job {
     }
 
     /// Removes the owner of all deals, so that every job has the same work.
-    fn prepare(&mut self, database: &Database) -> Result<()> {
+    pub(super) fn prepare(&mut self, database: &Database) -> Result<()> {
         database.execute("update customers_deals set owner_user_id = null where owner_user_id is not null")?;
         database.execute("vacuum analyze customers_deals")?;
         self.given = false;

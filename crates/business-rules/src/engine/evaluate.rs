@@ -1,13 +1,13 @@
 //! Evaluates a rule and plans its actions, without any effect outside of memory, except lines of the server's log.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{ActionResult, Message, PlannedEvent, PlannedNotification, RuleRun};
-use crate::action::{self, Action, LONGEST_MESSAGE, Level, Notify, Recipient};
+use super::{ActionResult, PlannedEvent, PlannedNotification, RuleMessage, RuleRun};
+use crate::action::{self, Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
 
@@ -19,7 +19,7 @@ const LONGEST_ADDRESS: usize = 254;
 const LONGEST_LINK: usize = 1000;
 
 /// Evaluates the condition of a rule and plans the actions of the branch.
-pub(crate) fn judge(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
+pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
     let started = Instant::now();
     let mut run = RuleRun {
         rule: Arc::clone(rule),
@@ -69,7 +69,7 @@ impl Planner<'_, '_> {
             Action::Show { level, message } => {
                 let text = message.text(facts, longest);
                 fields.insert("message".to_owned(), json!(text));
-                self.run.messages.push(Message {
+                self.run.messages.push(RuleMessage {
                     level: *level,
                     text,
                     rule: self.run.rule.key.clone(),
@@ -161,11 +161,11 @@ impl Planner<'_, '_> {
     }
 }
 
-fn log_line(level: Level, rule: &CompiledRule, text: &str) {
+fn log_line(level: MessageLevel, rule: &CompiledRule, text: &str) {
     let text = backoffice_core::text::escape_control_characters(text);
     match level {
-        Level::Error => tracing::error!(rule.id = %rule.id, message = %text, "rule logged"),
-        Level::Warning => tracing::warn!(rule.id = %rule.id, message = %text, "rule logged"),
-        Level::Info => tracing::info!(rule.id = %rule.id, message = %text, "rule logged"),
+        MessageLevel::Error => tracing::error!(rule.id = %rule.id, message = %text, "rule logged"),
+        MessageLevel::Warning => tracing::warn!(rule.id = %rule.id, message = %text, "rule logged"),
+        MessageLevel::Info => tracing::info!(rule.id = %rule.id, message = %text, "rule logged"),
     }
 }

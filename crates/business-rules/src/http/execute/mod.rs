@@ -1,0 +1,123 @@
+//! Executes rules by request.
+
+mod input;
+mod output;
+mod pending;
+
+use std::sync::Arc;
+
+use backoffice_core::command::Entity;
+use backoffice_core::http::{Id, Json, Path, Routes, requires};
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{Rejection, RequestContext, Result};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use crate::compiled::CompiledRule;
+use crate::engine::Trigger;
+use crate::model::{Rule, RuleSet};
+use crate::{acl, query};
+use input::{ExecuteInput, ExecuteOneInput, ExecutionRequest, check};
+use output::{ExecutedOne, ExecutedRules, not_executed, one};
+use pending::PendingRun;
+
+/// Executions by a user or key.
+pub(super) const BY_ACTOR: RateLimit = RateLimit::new("business_rules.execute.actor", 600, 60);
+
+pub(super) fn routes(routes: &mut Routes) {
+    routes
+        .post(
+            "/business_rules/execute",
+            requires(&[acl::EXECUTE]),
+            execute_business_rules,
+        )
+        .about("Execute the rules that apply to a record")
+        .rejects(&[409, 422, 429, 500]);
+    routes
+        .post(
+            "/business_rules/execute/{ruleId}",
+            requires(&[acl::EXECUTE]),
+            execute_business_rule,
+        )
+        .about("Execute one rule")
+        .rejects(&[404, 409, 422, 429, 500]);
+    routes
+        .post(
+            "/business_rules/sets/{id}/execute",
+            requires(&[acl::EXECUTE]),
+            execute_business_rule_set,
+        )
+        .about("Execute the rules of a set, in the order of the set")
+        .rejects(&[404, 409, 422, 429, 500]);
+}
+
+/// The path of a rule.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+struct RuleId {
+    /// The id of the rule.
+    rule_id: Uuid,
+}
+
+async fn execute_business_rules(ctx: RequestContext, body: Json<ExecuteInput>) -> Result<Json<ExecutedRules>> {
+    check(&body.0)?;
+    let request = ExecutionRequest::from(body.0);
+    let run = PendingRun::begin(&ctx, request, Trigger::Api).await?;
+    let rules = run.candidates();
+    run.execute(&rules, ExecutedRules::new).await
+}
+
+async fn execute_business_rule_set(
+    ctx: RequestContext,
+    path: Path<Id>,
+    body: Json<ExecuteInput>,
+) -> Result<Json<ExecutedRules>> {
+    check(&body.0)?;
+    let members = {
+        let connection = ctx.read().await?;
+        let found = query::sets::find(&connection, ctx.scope(), path.0.id).await?;
+        let set = found.ok_or_else(|| Rejection::not_found(RuleSet::NOT_FOUND))?;
+        if !set.enabled {
+            return Err(Rejection::conflict("The set is disabled").code("set_disabled").into());
+        }
+        query::sets::running(&connection, ctx.scope(), set.id).await?
+    };
+    let run = PendingRun::begin(&ctx, ExecutionRequest::from(body.0), Trigger::Set).await?;
+    let candidates = run.candidates();
+    let in_order = members
+        .iter()
+        .filter_map(|id| candidates.iter().find(|rule| rule.id == *id));
+    let rules: Vec<Arc<CompiledRule>> = in_order.map(Arc::clone).collect();
+    run.execute(&rules, ExecutedRules::new).await
+}
+
+async fn execute_business_rule(
+    ctx: RequestContext,
+    path: Path<RuleId>,
+    body: Json<ExecuteOneInput>,
+) -> Result<Json<ExecutedOne>> {
+    check(&body.0)?;
+    let mut request = ExecutionRequest::from(ExecuteInput::from(body.0));
+    let row = {
+        let connection = ctx.read().await?;
+        query::rules::find(&connection, ctx.scope(), path.0.rule_id).await?
+    };
+    let row = row.ok_or_else(|| Rejection::not_found(Rule::NOT_FOUND))?;
+    if request.entity_type.is_empty() {
+        request.entity_type.clone_from(&row.entity_type);
+    }
+    let is_enabled = row.enabled;
+    let rule = CompiledRule::alone(row, ctx.platform());
+    if !is_enabled || !rule.is_effective(ctx.now()) {
+        let reason = if is_enabled {
+            "The rule is not effective now"
+        } else {
+            "The rule is disabled"
+        };
+        return Ok(Json(not_executed(&rule, reason)));
+    }
+    let run = PendingRun::begin(&ctx, request, Trigger::Api).await?;
+    run.execute(&[Arc::clone(&rule)], |outcome, is_dry| one(&rule, outcome, is_dry))
+        .await
+}

@@ -1,0 +1,162 @@
+//! Executions from the request to its response.
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use backoffice_core::db::Connection;
+use backoffice_core::http::Json;
+use backoffice_core::{Error, Rejection, RequestContext, Result};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::BY_ACTOR;
+use super::input::ExecutionRequest;
+use crate::commands::{RecordRun, record_id};
+use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
+use crate::condition::reference::RunUser;
+use crate::engine::{RunOutcome, RunSubject, Trigger, recipients, run, settle, user_of};
+use crate::model::Run;
+
+/// An execution that has not begun: the request with everything that rules need.
+pub(super) struct PendingRun<'a> {
+    ctx: &'a RequestContext,
+    request: ExecutionRequest,
+    trigger: Trigger,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+    rules: Arc<TenantRules>,
+    user: RunUser,
+}
+
+impl<'a> PendingRun<'a> {
+    pub(super) async fn begin(ctx: &'a RequestContext, request: ExecutionRequest, trigger: Trigger) -> Result<Self> {
+        let tenant = ctx.tenant()?;
+        if tenant.is_nil() {
+            return Err(Rejection::tenant_required().into());
+        }
+        let identity = ctx.identity();
+        let actor = format!(
+            "{tenant}:{}:{}",
+            identity.kind.as_str(),
+            identity.id.unwrap_or_default()
+        );
+        ctx.platform().rate_limits().count(ctx.call(), BY_ACTOR, &actor).await?;
+        if !request.is_dry {
+            ctx.reject_repeat().await?;
+        }
+        let mut connection = ctx.read().await?;
+        let rules = compiled::rules_of(&mut connection, ctx.call(), tenant).await?;
+        let organization = match record_organization(ctx, &connection, &request).await? {
+            Some(organization) => Some(organization),
+            None => ctx.scope().write_organization,
+        };
+        let mut user = user_of(identity);
+        if let Some(id) = settle::executor(identity)
+            && identity.tenant == tenant
+        {
+            user.email = recipients::email_of(&mut connection, tenant, id).await?;
+        }
+        drop(connection);
+        Ok(Self {
+            ctx,
+            request,
+            trigger,
+            tenant,
+            organization,
+            rules,
+            user,
+        })
+    }
+
+    /// Returns the rules that apply, in the order of their priorities.
+    pub(super) fn candidates(&self) -> Vec<Arc<CompiledRule>> {
+        let change = self.request.event_type.as_deref();
+        let changes = change.as_slice();
+        let wanted = CandidateFilter {
+            entity_type: &self.request.entity_type,
+            changes: (!changes.is_empty()).then_some(changes),
+            is_event: false,
+            organization: self.organization,
+            now: self.ctx.now(),
+        };
+        self.rules.candidates(wanted).map(Arc::clone).collect()
+    }
+
+    pub(super) async fn execute<R: Serialize + ToSchema + Send>(
+        self,
+        rules: &[Arc<CompiledRule>],
+        response: impl Fn(&RunOutcome, bool) -> R + Send + Sync,
+    ) -> Result<Json<R>> {
+        let executed = self.run(rules, response).await;
+        executed.map_err(|error| match error {
+            Error::Internal(_) => {
+                tracing::error!(%error, "execution of rules failed");
+                Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "Rule execution failed").into()
+            }
+            other => other,
+        })
+    }
+
+    async fn run<R: Serialize + ToSchema + Send>(
+        self,
+        rules: &[Arc<CompiledRule>],
+        response: impl Fn(&RunOutcome, bool) -> R + Send + Sync,
+    ) -> Result<Json<R>> {
+        let (ctx, request) = (self.ctx, self.request);
+        let subject = RunSubject {
+            tenant: self.tenant,
+            organization: self.organization,
+            entity_type: &request.entity_type,
+            entity_id: request.entity_id.as_deref(),
+            event_type: request.event_type.as_deref(),
+            data: &request.data,
+        };
+        let facts = subject.facts(self.user.clone(), ctx.now());
+        let outcome = run::run(ctx, rules, subject, &facts, request.is_dry).await?;
+        let result = if outcome.allows() { "allowed" } else { "blocked" };
+        let trigger = self.trigger.word();
+        metrics::counter!("business_rules_runs_total", "trigger" => trigger, "result" => result).increment(1);
+        if request.is_dry {
+            return Ok(Json(response(&outcome, true)));
+        }
+        let command = RecordRun {
+            run: Run {
+                tenant_id: self.tenant,
+                id: ctx.new_id(),
+                organization_id: self.organization,
+                entity_type: request.entity_type.clone(),
+                entity_id: record_id(request.entity_id.as_deref()),
+                event_type: request.event_type.clone(),
+                allowed: outcome.allows(),
+                executed_rules: i32::try_from(outcome.runs.len()).unwrap_or(i32::MAX),
+                created_at: ctx.now(),
+                updated_at: ctx.now(),
+            },
+            has_record: request.entity_id.is_some(),
+            data: request.data.clone(),
+            user: self.user,
+            trigger: self.trigger,
+            outcome,
+        };
+        ctx.execute(&command, |outcome| Json(response(&outcome, false))).await
+    }
+}
+
+/// Returns the organization of the record, if it is of an offered kind and the caller may see it.
+async fn record_organization(
+    ctx: &RequestContext,
+    connection: &Connection,
+    request: &ExecutionRequest,
+) -> Result<Option<Uuid>> {
+    let kind = ctx.platform().record_kind(&request.entity_type);
+    let id = request.entity_id.as_deref().and_then(|id| id.parse::<Uuid>().ok());
+    let (Some(kind), Some(id)) = (kind, id) else {
+        return Ok(None);
+    };
+    let Ok(own) = ctx.for_features(kind.view) else {
+        return Ok(None);
+    };
+    let found = (kind.find)(connection, own.scope(), &[id]).await?;
+    Ok(found.first().map(|record| record.organization))
+}
