@@ -35,8 +35,14 @@ const UNTAGGED: [(&str, &str); 12] = [
         "belongs to one user and one language; a few rows",
     ),
     ("/docs/{file}", "a file, with a tag of its own"),
-    ("/alerts/alerts", "alerts end because time passes, and no command writes marks"),
-    ("/alerts/alerts/{id}", "alerts end because time passes, and no command writes marks"),
+    (
+        "/alerts/alerts",
+        "alerts end because time passes, and no command writes marks",
+    ),
+    (
+        "/alerts/alerts/{id}",
+        "alerts end because time passes, and no command writes marks",
+    ),
     ("/notifications", "no command writes marks, and rows expire"),
     ("/openapi.json", "a document, with a tag of its own"),
 ];

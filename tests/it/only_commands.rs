@@ -14,8 +14,16 @@ const MARKS: &str = "marks of the recipient are not data of the tenant";
 /// Routes that write without a command, with the reason and the tables that they may write.
 const WITHOUT_COMMAND: [(&str, &str, &[&str]); 19] = [
     ("DELETE /alerts/alerts/{id}/read", MARKS, &["alerts_reads"]),
-    ("POST /alerts/alerts/read-all", MARKS, &["alerts_reads", "notifications_notifications"]),
-    ("POST /alerts/alerts/{id}/read", MARKS, &["alerts_reads", "notifications_notifications"]),
+    (
+        "POST /alerts/alerts/read-all",
+        MARKS,
+        &["alerts_reads", "notifications_notifications"],
+    ),
+    (
+        "POST /alerts/alerts/{id}/read",
+        MARKS,
+        &["alerts_reads", "notifications_notifications"],
+    ),
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",

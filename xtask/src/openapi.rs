@@ -5,12 +5,15 @@ use std::process::Command;
 
 use backoffice_core::module::document;
 use backoffice_core::module::in_order;
+use serde_json::Value;
 
 use crate::Result;
 use crate::process::{Outcome, run, say};
 use crate::python;
 use crate::workspace::Workspace;
 
+/// Longest line of a value that is written on one line.
+const LINE: usize = 120;
 /// The committed document, relative to the root.
 pub(crate) const FILE: &str = "docs/openapi.json";
 
@@ -57,5 +60,63 @@ pub(crate) fn validate(workspace: &Workspace) -> Result<Outcome> {
 
 fn generate() -> Result<String> {
     let modules = in_order(&backoffice_server::modules::compiled())?;
-    Ok(format!("{}\n", serde_json::to_string_pretty(&document(&modules))?))
+    let mut text = String::new();
+    render(&document(&modules), 0, &mut text);
+    text.push('\n');
+    Ok(text)
+}
+
+/// Writes a value on one line if that is short, else each of its parts on lines of their own: a change touches few lines, and the file stays small.
+fn render(value: &Value, depth: usize, text: &mut String) {
+    let compact = value.to_string();
+    if depth + compact.chars().count() <= LINE {
+        text.push_str(&compact);
+        return;
+    }
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, part)| (Some(name), part));
+            render_parts(['{', '}'], members, depth, text);
+        }
+        Value::Array(items) => render_parts(['[', ']'], items.iter().map(|part| (None, part)), depth, text),
+        _ => text.push_str(&compact),
+    }
+}
+
+fn render_parts<'a>(
+    [open, close]: [char; 2],
+    parts: impl Iterator<Item = (Option<&'a String>, &'a Value)>,
+    depth: usize,
+    text: &mut String,
+) {
+    text.push(open);
+    for (index, (name, part)) in parts.enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&" ".repeat(depth + 1));
+        if let Some(name) = name {
+            text.push_str(&format!("{}:", Value::from(name.as_str())));
+        }
+        render(part, depth + 1, text);
+    }
+    text.push('\n');
+    text.push_str(&" ".repeat(depth));
+    text.push(close);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn short_values_are_on_one_line_and_the_text_means_the_same() {
+        let value = json!({"a": [1, 2], "long": ["x".repeat(100), {"name": "y".repeat(60)}], "none": {}});
+        let mut text = String::new();
+
+        render(&value, 0, &mut text);
+
+        assert!(text.starts_with("{\n \"a\":[1,2],\n \"long\":[\n  \"xxx"), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
+    }
 }

@@ -111,7 +111,9 @@ pub(crate) async fn find(
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
-const IS_IN_CONFLICT: &str = "(dispatch_assignments.status in ('planned', 'confirmed') and (exists (
+/// Is true for assignments with a critical conflict. Those of the past count as well, so that the result does not change with time alone.
+pub(crate) fn is_in_conflict() -> Fragment<assignments::table, Bool> {
+    const IS_IN_CONFLICT: &str = "(dispatch_assignments.status in ('planned', 'confirmed') and (exists (
     select from dispatch_assignments a
     where a.tenant_id = dispatch_assignments.tenant_id and a.subject_type = dispatch_assignments.subject_type
         and a.subject_id = dispatch_assignments.subject_id and a.status in ('planned', 'confirmed')
@@ -124,7 +126,5 @@ const IS_IN_CONFLICT: &str = "(dispatch_assignments.status in ('planned', 'confi
         and w.start_at < dispatch_assignments.end_at and w.start_at > dispatch_assignments.start_at - interval '1098 days'
         and w.end_at > dispatch_assignments.start_at)))";
 
-/// Is true for assignments with a critical conflict. Those of the past count as well, so that the result does not change with time alone.
-pub(crate) fn is_in_conflict() -> Fragment<assignments::table, Bool> {
     Box::new(sql::<Bool>(IS_IN_CONFLICT))
 }
