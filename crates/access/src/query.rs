@@ -148,7 +148,9 @@ pub async fn find(
 /// # Errors
 /// If the database can't be reached.
 pub async fn status_of(tx: &mut Tx<'_>, id: Uuid) -> Result<UserStatus> {
-    let statement = users::table.find((tx.tenant(), id));
+    let statement = users::table
+        .filter(users::tenant_id.eq(tx.tenant()))
+        .filter(users::id.eq(id));
     let (is_active, has_password): (bool, bool) = statement
         .select((users::is_active, users::password_hash.is_not_null()))
         .first(tx.conn())

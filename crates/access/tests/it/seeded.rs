@@ -38,7 +38,7 @@ async fn a_tenant_has_both_roles_with_the_features_of_the_enabled_modules() {
 }
 
 #[actix_web::test]
-async fn dsp_38_a_role_of_this_name_that_the_tenant_made_stays_and_is_used() {
+async fn dsp_38_a_role_of_this_name_that_the_tenant_created_stays_and_is_used() {
     let fixture = Fixture::new().await;
     let missing = format!(
         "delete from auth_roles where seeded_as = 'dispatcher' and tenant_id = '{}'",

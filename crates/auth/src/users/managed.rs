@@ -62,10 +62,14 @@ pub async fn exchange_roles(tx: &mut Tx<'_>, user: Uuid, names: &[&str], role: &
     links.check(tx).await?;
     links.store(tx).await?;
     let (tenant, now) = (tx.tenant(), tx.now());
-    update(users::table.find((tenant, user)))
-        .set(users::updated_at.eq(now))
-        .execute(tx.conn())
-        .await?;
+    update(
+        users::table
+            .filter(users::tenant_id.eq(tenant))
+            .filter(users::id.eq(user)),
+    )
+    .set(users::updated_at.eq(now))
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 
@@ -75,10 +79,14 @@ pub async fn exchange_roles(tx: &mut Tx<'_>, user: Uuid, names: &[&str], role: &
 /// If the database can't be reached.
 pub async fn change_activity(tx: &mut Tx<'_>, user: Uuid, is_active: bool) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
-    update(users::table.find((tenant, user)))
-        .set((users::is_active.eq(is_active), users::updated_at.eq(now)))
-        .execute(tx.conn())
-        .await?;
+    update(
+        users::table
+            .filter(users::tenant_id.eq(tenant))
+            .filter(users::id.eq(user)),
+    )
+    .set((users::is_active.eq(is_active), users::updated_at.eq(now)))
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 

@@ -138,7 +138,7 @@ pub trait Command: Send + Sync + 'static {
     fn apply(&self, tx: &mut Tx<'_>) -> impl Future<Output = Result<Self::Output>> + Send;
 
     /// Completes the result with what the [deferred work](DeferredWork) of the transaction has found. Reads only: snapshots and events are
-    /// complete by then. Not called for the items of a bulk job, whose results nobody reads.
+    /// complete by then. Not called for the items of a bulk job, whose results no caller reads.
     fn complete(&self, _tx: &mut Tx<'_>, output: Self::Output) -> impl Future<Output = Result<Self::Output>> + Send {
         async { Ok(output) }
     }
