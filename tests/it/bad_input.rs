@@ -494,7 +494,5 @@ fn is_own_code(code: &str) -> bool {
 /// Returns whether a detail names its path and describes the error in plain words.
 fn is_plain(detail: &Value) -> bool {
     let message = detail["message"].as_str().unwrap_or_default();
-    detail["path"].is_string()
-        && !message.is_empty()
-        && !JARGON.iter().any(|words| message.contains(words))
+    detail["path"].is_string() && !message.is_empty() && !JARGON.iter().any(|words| message.contains(words))
 }
