@@ -48,6 +48,7 @@ pub(crate) struct Recomputed {
 }
 
 /// Recomputes the alerts of these subjects, which the caller has locked.
+#[expect(clippy::disallowed_methods, reason = "measures a duration")]
 pub(crate) async fn recompute(
     connection: &mut AsyncPgConnection,
     moment: Moment<'_>,

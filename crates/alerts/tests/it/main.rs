@@ -1,5 +1,7 @@
 //! The module over HTTP, and its rules.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod acknowledgements;
 mod background;
 mod engine;
