@@ -30,11 +30,12 @@ const ORDER: &[&str] = &[
     "mail",
     "db",
     "platform",
+    "cache",
     "collections",
-    "records",
     // The caller.
     "identity",
     "context",
+    "records",
     "selection",
     // Changes and work.
     "events",
