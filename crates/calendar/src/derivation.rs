@@ -19,7 +19,12 @@ use crate::zones::{Zone, default_zone, stored_zone};
 /// When the database can't be reached, or the lock is not granted in time.
 pub async fn lock_zones(tx: &mut Tx<'_>, organizations: &[Uuid]) -> Result<HashMap<Uuid, Zone>> {
     let tenant = tx.tenant();
-    let ordered: Vec<Uuid> = BTreeSet::from_iter(organizations.iter().copied()).into_iter().collect();
+    let ordered: Vec<Uuid> = organizations
+        .iter()
+        .copied()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
     sql_query(
         "select pg_advisory_xact_lock_shared(calendar_zone_lock($1, id)) from unnest($2) with ordinality as t (id, n)",
     )

@@ -126,10 +126,13 @@ fn check_parts(text: &str) -> Option<Option<Day>> {
     let has = |name: &str| names.contains(&name);
     let frequency = part(text, "FREQ")?;
     let has_ordinals = part(text, "BYDAY").is_some_and(|days| days.bytes().any(|byte| byte.is_ascii_digit()));
-    let is_consistent = !(has("COUNT") && has("UNTIL"))
-        && !(has_ordinals && !matches!(frequency, "MONTHLY" | "YEARLY"))
-        && !(has("BYMONTHDAY") && frequency == "WEEKLY")
-        && !(has("BYSETPOS") && !(has("BYDAY") || has("BYMONTHDAY") || has("BYMONTH")));
+    let contradictions = [
+        has("COUNT") && has("UNTIL"),
+        has_ordinals && frequency != "MONTHLY" && frequency != "YEARLY",
+        has("BYMONTHDAY") && frequency == "WEEKLY",
+        has("BYSETPOS") && !["BYDAY", "BYMONTHDAY", "BYMONTH"].iter().any(|name| has(name)),
+    ];
+    let is_consistent = !contradictions.contains(&true);
     is_consistent.then(|| part(text, "UNTIL").and_then(compact_day))
 }
 

@@ -334,14 +334,9 @@ fn fill(row: &mut SeriesRow, fields: &SeriesFields, from: Day) -> Result<()> {
     let mut validator = Validator::default();
     let stored = row.plan();
     let plan = fields.plan().merged(Absent::Stored(&stored), &mut validator);
-    let mut plan = match plan {
-        Some(plan) => plan,
-        None => {
-            return Err(validator
-                .check()
-                .err()
-                .unwrap_or_else(|| Error::internal("an invalid field was not reported")));
-        }
+    let Some(mut plan) = plan else {
+        validator.check()?;
+        return Err(Error::internal("an invalid field was not reported"));
     };
     let rule = match &fields.rrule {
         Patch::Set(text) => validator.accept("rrule", Rule::parse(text, Day::EPOCH)),
