@@ -2,16 +2,12 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
-mod access;
-mod alerts;
 mod attachments;
 mod audit;
 mod bad_input;
 mod bounds;
 mod browser;
 mod bulk;
-mod business_rules;
-mod calendar;
 mod call;
 mod catalog;
 mod collections;
@@ -20,7 +16,6 @@ mod composition;
 mod customers;
 mod database_rights;
 mod devices;
-mod dispatch;
 mod endpoints;
 mod events;
 mod fixture;
@@ -44,6 +39,5 @@ mod revocation;
 mod scenarios;
 mod searches;
 mod statements;
-mod team;
 mod transactions;
 mod undo_invariants;

@@ -12,18 +12,7 @@ use crate::fixture::Fixture;
 const MARKS: &str = "marks of the recipient are not data of the tenant";
 
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 19] = [
-    ("DELETE /alerts/alerts/{id}/read", MARKS, &["alerts_reads"]),
-    (
-        "POST /alerts/alerts/read-all",
-        MARKS,
-        &["alerts_reads", "notifications_notifications"],
-    ),
-    (
-        "POST /alerts/alerts/{id}/read",
-        MARKS,
-        &["alerts_reads", "notifications_notifications"],
-    ),
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",
@@ -42,7 +31,6 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 19] = [
     ),
     ("POST /auth/session/refresh", "a token is derived from the session", &[]),
     ("POST /auth/feature-check", "asks a question", &[]),
-    ("POST /dispatch/assignments/check", "asks a question", &[]),
     ("POST /auth/locale", "sets a cookie", &[]),
     (
         "POST /auth/reset",

@@ -112,7 +112,7 @@ impl Device {
 impl Entity for Device {
     const KIND: &'static str = "devices.device";
     const VOLATILE: &'static [&'static str] = &["lastSeenAt", "pushTokenUpdatedAt", "updatedAt"];
-    const SECRET: &'static [&'static str] = &["pushToken", "pushTokenHash"];
+    const SECRET: &'static [&'static str] = &["pushKey", "pushToken", "pushTokenHash"];
     const NOT_FOUND: &'static str = "Device not found";
     const TOMBSTONES: Option<&'static str> = Some("devices_devices");
 

@@ -92,18 +92,18 @@ impl AlertQuery {
     fn filter(&self, violations: &mut Violations) -> AlertFilter {
         let kinds = Kind::ALL.map(Kind::as_str);
         let urgencies = Urgency::ALL.map(Urgency::as_str);
-        let urgencies = words("urgencies", &self.urgencies, &urgencies, violations);
-        let types = words("subjectType", &self.subject_type, &SUBJECT_TYPES, violations);
+        let urgencies = words("urgencies", self.urgencies.as_deref(), &urgencies, violations);
+        let types = words("subjectType", self.subject_type.as_deref(), &SUBJECT_TYPES, violations);
         if self.subject_type.is_some() && types.as_ref().is_some_and(|types| types.len() != 1) && violations.is_empty()
         {
             let message = format!("must be one of {}", SUBJECT_TYPES.join(", "));
             violations.add(Detail::new("subjectType", message, "invalid_value"));
         }
         AlertFilter {
-            job_sites: ids("jobSiteIds", &self.job_site_ids, violations),
+            job_sites: ids("jobSiteIds", self.job_site_ids.as_deref(), violations),
             subject_type: types.and_then(|types| types.first().copied()),
-            subjects: ids("subjectIds", &self.subject_ids, violations),
-            kinds: words("kinds", &self.kinds, &kinds, violations),
+            subjects: ids("subjectIds", self.subject_ids.as_deref(), violations),
+            kinds: words("kinds", self.kinds.as_deref(), &kinds, violations),
             urgency_ranks: urgencies.map(|names| {
                 names
                     .iter()
@@ -111,33 +111,33 @@ impl AlertQuery {
                     .map(Urgency::rank)
                     .collect()
             }),
-            unread_only: flag("unreadOnly", &self.unread_only, violations) == Some(true),
-            acknowledged: flag("acknowledged", &self.acknowledged, violations),
-            resolved: Some(flag("resolved", &self.resolved, violations).unwrap_or(false)),
+            unread_only: flag("unreadOnly", self.unread_only.as_deref(), violations) == Some(true),
+            acknowledged: flag("acknowledged", self.acknowledged.as_deref(), violations),
+            resolved: Some(flag("resolved", self.resolved.as_deref(), violations).unwrap_or(false)),
         }
     }
 }
 
 /// Parses ids joined by commas; without any, no row matches.
-fn ids(path: &str, text: &Option<String>, violations: &mut Violations) -> Option<Vec<Uuid>> {
-    let text = text.as_deref()?;
+fn ids(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<Vec<Uuid>> {
+    let text = text?;
     Some(violations.keep(CommaList::new(path).ids([text])))
 }
 
 /// Parses words joined by commas; without any, no row matches.
 fn words(
     path: &str,
-    text: &Option<String>,
+    text: Option<&str>,
     words: &[&'static str],
     violations: &mut Violations,
 ) -> Option<Vec<&'static str>> {
-    let text = text.as_deref()?;
+    let text = text?;
     Some(violations.keep(CommaList::new(path).one_of([text], words)))
 }
 
 /// Parses `true`, `false`, `1` or `0`.
-fn flag(path: &str, text: &Option<String>, violations: &mut Violations) -> Option<bool> {
-    match text.as_deref()? {
+fn flag(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<bool> {
+    match text? {
         "true" | "1" => Some(true),
         "false" | "0" => Some(false),
         _ => {

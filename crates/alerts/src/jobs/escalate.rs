@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use backoffice_auth::find_holders;
 use backoffice_core::db::Prepared;
@@ -88,9 +89,8 @@ async fn notify(
     let alerts = describe(connection, call, tenant, now, &ids).await?;
     let mut holders: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();
     for one in due {
-        if !holders.contains_key(&one.organization_id) {
-            let found = find_holders(connection, tenant, acl::ESCALATIONS, one.organization_id).await?;
-            holders.insert(one.organization_id, found);
+        if let Entry::Vacant(vacant) = holders.entry(one.organization_id) {
+            vacant.insert(find_holders(connection, tenant, acl::ESCALATIONS, one.organization_id).await?);
         }
     }
     let mut new: Vec<New> = Vec::new();
