@@ -220,7 +220,7 @@ const FINAL: [(&str, Method, &str); 17] = [
 ];
 
 /// Commands that can't be undone and are not tried here, with the reason.
-const NOT_TRIED: [(&str, &str); 7] = [
+const NOT_TRIED: [(&str, &str); 8] = [
     (
         "attachments.quota.set",
         "the command line runs it, and an operator repeats it",
@@ -245,6 +245,7 @@ const NOT_TRIED: [(&str, &str); 7] = [
         "onboarding.workspace.create",
         "a job runs it; the tests of the module try faults at each of its statements",
     ),
+    ("auth.role.seed", "the command line runs it, and an operator repeats it"),
     (
         "auth.role_acl.sync",
         "the command line runs it, and an operator repeats it",
