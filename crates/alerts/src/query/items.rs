@@ -1,4 +1,4 @@
-//! Alerts with what stands beside them.
+//! Alerts with the names, read marks and assignments that responses show with them.
 
 use std::collections::BTreeMap;
 
