@@ -54,6 +54,31 @@ pub(crate) const COMPOSED: &[Composed] = &[
         endpoints: endpoints::onboarding::table,
         scenarios: scenarios::onboarding::scenarios,
     },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::access::seed(fixture, tenant)),
+        endpoints: endpoints::access::table,
+        scenarios: scenarios::access::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::calendar::seed(fixture, tenant)),
+        endpoints: endpoints::calendar::table,
+        scenarios: scenarios::calendar::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::dispatch::seed(fixture, tenant)),
+        endpoints: endpoints::dispatch::table,
+        scenarios: scenarios::dispatch::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::alerts::seed(fixture, tenant)),
+        endpoints: endpoints::alerts::table,
+        scenarios: scenarios::alerts::scenarios,
+    },
+    Composed {
+        seed: |fixture, tenant| Box::pin(crate::business_rules::seed(fixture, tenant)),
+        endpoints: endpoints::business_rules::table,
+        scenarios: scenarios::business_rules::scenarios,
+    },
     // Modules of `xtask module new`.
 ];
 

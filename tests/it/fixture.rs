@@ -11,12 +11,17 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub(crate) const MODULES: &[&Module] = &[
+    &backoffice_access::MODULE,
+    &backoffice_alerts::MODULE,
     &backoffice_attachments::MODULE,
+    &backoffice_business_rules::MODULE,
+    &backoffice_calendar::MODULE,
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_api_docs::MODULE,
+    &backoffice_dispatch::MODULE,
     &backoffice_events::MODULE,
     &backoffice_notifications::MODULE,
     &backoffice_onboarding::MODULE,
@@ -48,10 +53,12 @@ pub(crate) const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// The features of a user limited to one organization: all that such a user can have.
-const EVERYTHING: [&str; 7] = [
+const EVERYTHING: &[&str] = &[
+    "access.*",
     "api_keys.*",
     "audit_logs.*",
     "auth.*",
+    "business_rules.*",
     "customers.*",
     "catalog.*",
     "devices.*",
@@ -213,11 +220,11 @@ impl Maker<'_> {
         let child = self.organization(tenant, "Child", Some(parent)).await;
         let leaf = self.organization(tenant, "Leaf", Some(child)).await;
         let other = self.organization(tenant, "Other", None).await;
-        let role = self.role(tenant, "Dispatcher", &["auth.users.list"], None).await;
+        let role = self.role(tenant, "Clerk", &["auth.users.list"], None).await;
         let spare_role = self
             .role(tenant, "Spare", &["auth.roles.*"], Some(&[parent, other]))
             .await;
-        self.role(tenant, "Local", &EVERYTHING, Some(&[child])).await;
+        self.role(tenant, "Local", EVERYTHING, Some(&[child])).await;
         self.role(tenant, "Keeper", &["*"], None).await;
         let field = async |organization, who: &str, roles: &[&str]| {
             let email = format!("{who}@{name}.test");
@@ -238,7 +245,7 @@ impl Maker<'_> {
         };
         TenantFixture {
             key,
-            user: field(other, "user", &["Dispatcher"]).await,
+            user: field(other, "user", &["Clerk"]).await,
             colleague: field(child, "colleague", &[]).await,
             admin: field(root, "admin", &["admin"]).await,
             tenant_admin: field(root, "keeper", &["Keeper"]).await,

@@ -2,12 +2,16 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod access;
+mod alerts;
 mod attachments;
 mod audit;
 mod bad_input;
 mod bounds;
 mod browser;
 mod bulk;
+mod business_rules;
+mod calendar;
 mod call;
 mod catalog;
 mod collections;
@@ -16,6 +20,7 @@ mod composition;
 mod customers;
 mod database_rights;
 mod devices;
+mod dispatch;
 mod endpoints;
 mod events;
 mod fixture;
@@ -39,5 +44,6 @@ mod revocation;
 mod scenarios;
 mod searches;
 mod statements;
+mod team;
 mod transactions;
 mod undo_invariants;

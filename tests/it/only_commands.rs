@@ -12,7 +12,18 @@ use crate::fixture::Fixture;
 const MARKS: &str = "marks of the recipient are not data of the tenant";
 
 /// Routes that write without a command, with the reason and the tables that they may write.
-const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
+const WITHOUT_COMMAND: [(&str, &str, &[&str]); 19] = [
+    ("DELETE /alerts/alerts/{id}/read", MARKS, &["alerts_reads"]),
+    (
+        "POST /alerts/alerts/read-all",
+        MARKS,
+        &["alerts_reads", "notifications_notifications"],
+    ),
+    (
+        "POST /alerts/alerts/{id}/read",
+        MARKS,
+        &["alerts_reads", "notifications_notifications"],
+    ),
     ("POST /attachments/partitions/{id}/test", "tries a store", &[]),
     (
         "GET /attachments/shared/{token}",
@@ -31,6 +42,7 @@ const WITHOUT_COMMAND: [(&str, &str, &[&str]); 15] = [
     ),
     ("POST /auth/session/refresh", "a token is derived from the session", &[]),
     ("POST /auth/feature-check", "asks a question", &[]),
+    ("POST /dispatch/assignments/check", "asks a question", &[]),
     ("POST /auth/locale", "sets a cookie", &[]),
     (
         "POST /auth/reset",

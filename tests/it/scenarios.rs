@@ -1,9 +1,14 @@
 //! Every undoable command, as requests on a fixture with rich state. A command without a scenario fails the tests.
 
+pub(crate) mod access;
+pub(crate) mod alerts;
 pub(crate) mod attachments;
+pub(crate) mod business_rules;
+pub(crate) mod calendar;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;
+pub(crate) mod dispatch;
 pub(crate) mod notifications;
 pub(crate) mod onboarding;
 
@@ -63,7 +68,7 @@ pub(crate) async fn rich(fixture: Fixture) -> Fixture {
             tenant_fixture.tenant, tenant_fixture.colleague.id, tenant_fixture.child
         );
         assert_eq!(fixture.app.sql(&acl).await, 1);
-        let roles = json!({"id": tenant_fixture.colleague.id, "roles": ["Dispatcher", "employee"]});
+        let roles = json!({"id": tenant_fixture.colleague.id, "roles": ["Clerk", "employee"]});
         run(&fixture, &tenant_fixture.tenant_admin, &Call::put(USERS, roles)).await;
         arrange(&fixture, tenant_fixture).await;
         crate::composed::seed(&fixture, tenant_fixture).await;
@@ -155,7 +160,7 @@ fn users() -> Vec<Scenario> {
     vec![
         scenario("auth.user.create", "with password and roles", |tenant_fixture| {
             let body = json!({"email": "Made@House.test", "name": "Made", "organizationId": tenant_fixture.child,
-                "roles": ["Dispatcher", tenant_fixture.spare_role], "password": PASSWORD});
+                "roles": ["Clerk", tenant_fixture.spare_role], "password": PASSWORD});
             Call::post(USERS, body)
         }),
         scenario("auth.user.create", "bare", |tenant_fixture| {

@@ -179,7 +179,7 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 17] = [
+const FINAL: [(&str, Method, &str); 20] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
@@ -208,6 +208,13 @@ const FINAL: [(&str, Method, &str); 17] = [
         Method::POST,
         "/attachments/library/bulk-delete",
     ),
+    (
+        "dispatch.assignment.bulk_update",
+        Method::POST,
+        "/dispatch/assignments/bulk-update",
+    ),
+    ("calendar.feed.create", Method::POST, "/calendar/feeds"),
+    ("calendar.feed.delete", Method::DELETE, "/calendar/feeds/{id}"),
     ("progress.job.cancel", Method::POST, "/progress/jobs/{id}/cancel"),
     ("devices.device.deactivate", Method::DELETE, "/devices/{id}"),
     ("onboarding.request.submit", Method::POST, "/onboarding/onboarding"),
@@ -220,7 +227,7 @@ const FINAL: [(&str, Method, &str); 17] = [
 ];
 
 /// Commands that can't be undone and are not tried here, with the reason.
-const NOT_TRIED: [(&str, &str); 8] = [
+const NOT_TRIED: [(&str, &str); 9] = [
     (
         "attachments.quota.set",
         "the command line runs it, and an operator repeats it",
@@ -246,6 +253,10 @@ const NOT_TRIED: [(&str, &str); 8] = [
         "a job runs it; the tests of the module try faults at each of its statements",
     ),
     ("auth.role.seed", "the command line runs it, and an operator repeats it"),
+    (
+        "calendar.series.extend",
+        "a job runs it, and the next run extends a series that failed",
+    ),
     (
         "auth.role_acl.sync",
         "the command line runs it, and an operator repeats it",

@@ -64,7 +64,7 @@ async fn aud_11_undo_needs_its_feature_and_that_of_the_command() {
     assert_eq!(name_of(&fixture, fixture.a.role).await, "Renamed");
     grant(json!(EDITOR)).await;
     assert_eq!(undo(app, &editor, &done.token).await.0, 200);
-    assert_eq!(name_of(&fixture, fixture.a.role).await, "Dispatcher");
+    assert_eq!(name_of(&fixture, fixture.a.role).await, "Clerk");
 }
 
 #[actix_web::test]

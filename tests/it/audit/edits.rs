@@ -64,7 +64,7 @@ async fn aud_5_undo_gives_back_the_record_and_uses_the_token_up() {
     let (status, body) = undo(app, tenant_admin, &done.token).await;
 
     assert_eq!((status, &body["logId"]), (200, &json!(done.log_id)), "{body}");
-    assert_eq!(name_of(&fixture, role).await, "Dispatcher");
+    assert_eq!(name_of(&fixture, role).await, "Clerk");
     let undone = entry(app, tenant_admin, done.log_id).await;
     assert_eq!(
         (&undone["executionState"], &undone["undoToken"]),
@@ -76,10 +76,7 @@ async fn aud_5_undo_gives_back_the_record_and_uses_the_token_up() {
         reported,
         [json!("undo"), json!("done"), Value::Null, json!(done.log_id)]
     );
-    assert_eq!(
-        trace["changes"],
-        json!({"name": {"from": "Renamed", "to": "Dispatcher"}})
-    );
+    assert_eq!(trace["changes"], json!({"name": {"from": "Renamed", "to": "Clerk"}}));
     assert_eq!(trace["context"]["historyAction"], "undo");
     assert_eq!(undo(app, tenant_admin, &done.token).await, (400, unavailable()));
 }
@@ -94,7 +91,7 @@ async fn aud_6_edits_are_undone_last_first_and_redone_first_first() {
     assert_eq!(undo(app, tenant_admin, &first.token).await, (400, unavailable()));
     assert_eq!(undo(app, tenant_admin, &second.token).await.0, 200);
     assert_eq!(undo(app, tenant_admin, &first.token).await.0, 200);
-    assert_eq!(name_of(&fixture, role).await, "Dispatcher");
+    assert_eq!(name_of(&fixture, role).await, "Clerk");
 
     let not_the_top = redo(app, tenant_admin, second.log_id).await;
     assert_eq!(not_the_top, (400, json!({"error": "Redo target not available"})));
@@ -155,7 +152,7 @@ async fn aud_22_a_put_without_a_difference_leaves_no_trace() {
     let before = app.snapshot().await;
 
     for call in [
-        Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Dispatcher"})),
+        Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Clerk"})),
         Call::put("/auth/roles", json!({"id": fixture.a.role})),
         Call::put(
             "/auth/roles/acl",

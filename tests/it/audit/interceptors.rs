@@ -206,7 +206,7 @@ async fn aud_19_a_panic_ends_the_write_and_leaves_one_failed_entry() {
         assert_eq!(response.status, 500);
         assert_eq!(response.json()["error"], "Internal server error");
         assert!(response.json()["requestId"].is_string());
-        assert_eq!(name_of(&fixture, role).await, "Dispatcher");
+        assert_eq!(name_of(&fixture, role).await, "Clerk");
     }
 
     let failed = failed_entries(&fixture).await;
@@ -232,7 +232,7 @@ async fn aud_19_a_panic_during_undo_leaves_the_token_usable() {
 
     assert_eq!(failed_entries(&fixture).await.len(), 1);
     assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
-    assert_eq!(name_of(&fixture, fixture.a.role).await, "Dispatcher");
+    assert_eq!(name_of(&fixture, fixture.a.role).await, "Clerk");
 }
 
 pub(super) async fn failed_entries(fixture: &Fixture) -> Vec<Value> {

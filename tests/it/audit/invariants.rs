@@ -195,6 +195,7 @@ impl Invariants {
 /// Returns the table of a kind.
 fn table(kind: &str) -> String {
     match kind {
+        "calendar.series" => "calendar_series".to_owned(),
         "catalog.category" => "catalog_categories".to_owned(),
         "customers.company" => "customers_companies".to_owned(),
         "customers.person" => "customers_people".to_owned(),

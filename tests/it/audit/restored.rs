@@ -158,7 +158,7 @@ async fn a_deleted_role_is_left_out_and_named() {
         let body = json!({"id": colleague, "roles": roles});
         operation(&Call::put("/auth/users", body).send(app, &tenant_admin.token).await)
     };
-    set(json!(["Spare", "Dispatcher"])).await;
+    set(json!(["Spare", "Clerk"])).await;
     let emptied = set(json!([])).await;
     let deleted = Call::delete("/auth/roles", fixture.a.spare_role)
         .send(app, &tenant_admin.token)

@@ -1,10 +1,15 @@
 //! A valid request for every endpoint, and the ids that it takes. An endpoint without an entry fails the tests that walk the table.
 
+pub(crate) mod access;
 mod accounts;
+pub(crate) mod alerts;
 pub(crate) mod attachments;
+pub(crate) mod business_rules;
+pub(crate) mod calendar;
 pub(crate) mod catalog;
 pub(crate) mod customers;
 pub(crate) mod devices;
+pub(crate) mod dispatch;
 pub(crate) mod notifications;
 pub(crate) mod onboarding;
 pub(crate) mod progress;

@@ -24,6 +24,7 @@ const NO_TARGETS: &[(&str, &str, &str)] = &[
     ("POST /customers/deals/bulk-update-stage", "ids", ITEMS),
     ("POST /attachments/library/bulk-delete", "ids", ITEMS),
     ("POST /catalog/bulk-delete", "ids", ITEMS),
+    ("POST /dispatch/assignments/bulk-update", "ids", ITEMS),
     (
         "POST /catalog/bulk-delete",
         "filter.categoryIds",

@@ -179,7 +179,7 @@ async fn acc_42_stronger_principals_are_protected() {
     assert_eq!(renamed.0, 200, "{}", renamed.1);
     let equal = &tenant_fixture.admin.token;
     for body in [
-        json!({"id": admin.id, "roles": ["Dispatcher", "admin"]}),
+        json!({"id": admin.id, "roles": ["Clerk", "admin"]}),
         json!({"id": off.id, "isActive": true}),
         json!({"id": admin.id, "password": "Given-12345678"}),
     ] {
@@ -203,7 +203,7 @@ async fn acc_42_callers_change_themselves_and_weaker_principals() {
     assert_eq!(fixture.app.put(&manager.token, "/auth/profile", own).await.0, 200);
     for body in [
         json!({"id": tenant_fixture.plain.id, "password": "Given-12345678"}),
-        json!({"id": tenant_fixture.plain.id, "roles": ["Dispatcher"]}),
+        json!({"id": tenant_fixture.plain.id, "roles": ["Clerk"]}),
         json!({"id": tenant_fixture.plain.id, "isActive": false}),
         json!({"id": tenant_fixture.plain.id, "isActive": true}),
     ] {
