@@ -9,7 +9,7 @@ use backoffice_core::module::document;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::bad_input::{assert_shape, parameters, send, takes_fields};
+use crate::bad_input::{ANY_JSON, assert_shape, parameters, send, takes_fields};
 use crate::call::Call;
 use crate::endpoints::{Entry, Setting, malformed_status};
 use crate::fixture::Fixture;
@@ -136,18 +136,17 @@ async fn every_list_takes_id_and_ids() {
         let Some(item) = body["items"].as_array().and_then(|items| items.first()) else {
             continue;
         };
-        // An item of a job has no id of its own.
-        let id = item["id"]
-            .as_str()
-            .or(item["resourceId"].as_str())
-            .expect("an id")
-            .to_owned();
+        // An item of a job has no id of its own, and the contract names that of an alert by another word.
+        let id_of = |item: &Value| {
+            let names = ["id", "alertId", "resourceId"];
+            names.iter().find_map(|name| item[name].as_str().map(str::to_owned))
+        };
+        let id = id_of(item).expect("an id");
         for name in ["id", "ids"] {
             let (status, found) = with(name, &id).await;
-            let of_item = &found["items"][0];
-            let found_id = of_item["id"].as_str().or(of_item["resourceId"].as_str());
+            let found_id = id_of(&found["items"][0]);
             assert_eq!(
-                (status, &found["total"], found_id),
+                (status, &found["total"], found_id.as_deref()),
                 (200, &json!(1), Some(id.as_str())),
                 "{} {name}",
                 info.path
@@ -183,7 +182,7 @@ async fn every_field_of_a_wrong_type_is_reported_at_once() {
         let mut wrong = call.clone();
         let mut expected = BTreeSet::new();
         for (name, valid) in fields {
-            if BY_HAND.contains(&name.as_str()) {
+            if BY_HAND.contains(&name.as_str()) || ANY_JSON.contains(&(info.path, name)) {
                 continue;
             }
             let value = if valid.is_object() { json!(7) } else { json!({"a": 1}) };
@@ -290,9 +289,16 @@ fn resolved<'a>(api: &'a Value, schema: &'a Value) -> &'a Value {
 fn may_be_null(api: &Value, schema: &Value) -> bool {
     let schema = resolved(api, schema);
     let is_null = |one: &Value| one["type"] == "null";
-    schema["type"]
-        .as_array()
-        .is_some_and(|types| types.contains(&json!("null")))
+    let is_any_json = |one: &Value| {
+        one["type"].is_null()
+            && one
+                .as_object()
+                .is_some_and(|one| one.keys().all(|key| key == "description"))
+    };
+    is_any_json(schema)
+        || schema["type"]
+            .as_array()
+            .is_some_and(|types| types.contains(&json!("null")))
         || ["oneOf", "anyOf"]
             .iter()
             .any(|word| schema[word].as_array().is_some_and(|list| list.iter().any(is_null)))

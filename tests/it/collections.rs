@@ -17,7 +17,7 @@ use crate::history::{operation, undo};
 use crate::scenarios::{rich, scenarios};
 
 /// Reads of several rows, or of one by a path, that carry no entity tag.
-const UNTAGGED: [(&str, &str); 12] = [
+const UNTAGGED: [(&str, &str); 13] = [
     ("/attachments/file/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}/{slug}", "a file, with a tag of its own"),
@@ -35,6 +35,10 @@ const UNTAGGED: [(&str, &str); 12] = [
         "belongs to one user and one language; a few rows",
     ),
     ("/docs/{file}", "a file, with a tag of its own"),
+    (
+        "/calendar/feed/{token}",
+        "a file for whoever knows its address, with a tag of its own",
+    ),
     (
         "/alerts/alerts",
         "alerts end because time passes, and no command writes marks",

@@ -12,9 +12,11 @@ const COMMON: [(&str, &str); 2] = [
     ("referrer-policy", "no-referrer"),
 ];
 /// Paths whose responses a browser may cache if it revalidates them.
-const REVALIDATED: [&str; 5] = [
+const REVALIDATED: [&str; 7] = [
     "/attachments/file",
     "/attachments/image",
+    "/calendar/feed/",
+    "/calendar/unavailability-reasons",
     "/docs",
     "/openapi.json",
     "/version",

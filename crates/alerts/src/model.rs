@@ -138,6 +138,7 @@ impl Entity for Alert {
                 alerts::acknowledged_at.eq(excluded(alerts::acknowledged_at)),
                 alerts::acknowledged_by.eq(excluded(alerts::acknowledged_by)),
                 alerts::acknowledgement.eq(excluded(alerts::acknowledgement)),
+                alerts::created_at.eq(excluded(alerts::created_at)),
                 alerts::updated_at.eq(excluded(alerts::updated_at)),
             ))
             .execute(tx.conn())

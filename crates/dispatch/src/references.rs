@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::model::StatedAssignment;
 use crate::schema::{dispatch_job_sites as job_sites, dispatch_resources as resources};
+use crate::values::LIVE_STATUSES;
 
 /// An assignment before and after a change.
 pub(crate) type ChangedAssignment<'a> = (Option<&'a StatedAssignment>, &'a StatedAssignment);
@@ -18,6 +19,7 @@ pub(crate) type ChangedAssignment<'a> = (Option<&'a StatedAssignment>, &'a State
 struct Site {
     organization: Uuid,
     is_closed: bool,
+    is_deleted: bool,
 }
 
 #[derive(Debug)]
@@ -25,9 +27,10 @@ struct Subject {
     organization: Uuid,
     type_: String,
     is_active: bool,
+    is_deleted: bool,
 }
 
-/// The live job sites and resources that changes refer to anew.
+/// The job sites and resources that changes refer to anew.
 #[derive(Debug, Default)]
 pub(crate) struct Referenced {
     sites: BTreeMap<Uuid, Site>,
@@ -61,12 +64,22 @@ impl Referenced {
         Ok(referenced)
     }
 
-    /// Returns the field of a change that refers to a record which does not exist in the organization of the assignment.
-    pub(crate) fn missing(&self, before: Option<&StatedAssignment>, after: &StatedAssignment) -> Option<&'static str> {
-        if has_new_site((before, after)) && self.site(after).is_none() {
+    /// Returns the field of a restored assignment that refers to a record which does not exist in the organization of the assignment. Only an
+    /// assignment that is cancelled or completed may refer to a deleted record, because the deletion of a record leaves those.
+    pub(crate) fn missing_for_restored(
+        &self,
+        before: Option<&StatedAssignment>,
+        after: &StatedAssignment,
+    ) -> Option<&'static str> {
+        let is_live = LIVE_STATUSES.contains(&after.status.as_str());
+        let has_site = self.site(after).is_some_and(|site| !(is_live && site.is_deleted));
+        let has_subject = self
+            .subject(after)
+            .is_some_and(|subject| !(is_live && subject.is_deleted));
+        if has_new_site((before, after)) && !has_site {
             return Some("jobSiteId");
         }
-        (has_new_subject((before, after)) && self.subject(after).is_none()).then_some("subjectId")
+        (has_new_subject((before, after)) && !has_subject).then_some("subjectId")
     }
 
     fn site(&self, of: &StatedAssignment) -> Option<&Site> {
@@ -85,7 +98,7 @@ impl Referenced {
         let mut details = Vec::new();
         let mut reject = |path: &str, message: &str, code: &'static str| details.push(Detail::new(path, message, code));
         if has_new_site(change) {
-            match self.site(after) {
+            match self.site(after).filter(|site| !site.is_deleted) {
                 None => reject(
                     "jobSiteId",
                     "must be a job site of the organization",
@@ -96,7 +109,7 @@ impl Referenced {
             }
         }
         if has_new_subject(change) {
-            match self.subject(after) {
+            match self.subject(after).filter(|subject| !subject.is_deleted) {
                 None => reject(
                     "subjectId",
                     "must be a resource of the type and organization",
@@ -113,22 +126,27 @@ impl Referenced {
 }
 
 async fn lock_sites(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, Site>> {
-    let rows: Vec<(Uuid, Uuid, String)> = job_sites::table
+    let rows: Vec<(Uuid, Uuid, String, bool)> = job_sites::table
         .filter(job_sites::tenant_id.eq(tx.tenant()))
         .filter(job_sites::id.eq_any(ids))
-        .filter(job_sites::deleted_at.is_null())
         .order(job_sites::id)
-        .select((job_sites::id, job_sites::organization_id, job_sites::status))
+        .select((
+            job_sites::id,
+            job_sites::organization_id,
+            job_sites::status,
+            job_sites::deleted_at.is_not_null(),
+        ))
         .for_share()
         .load(tx.conn())
         .await?;
-    let site = |(id, organization, status): (Uuid, Uuid, String)| {
+    let site = |(id, organization, status, is_deleted): (Uuid, Uuid, String, bool)| {
         let is_closed = status == "closed";
         (
             id,
             Site {
                 organization,
                 is_closed,
+                is_deleted,
             },
         )
     };
@@ -136,27 +154,28 @@ async fn lock_sites(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uui
 }
 
 async fn lock_subjects(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, Subject>> {
-    let rows: Vec<(Uuid, Uuid, String, bool)> = resources::table
+    let rows: Vec<(Uuid, Uuid, String, bool, bool)> = resources::table
         .filter(resources::tenant_id.eq(tx.tenant()))
         .filter(resources::id.eq_any(ids))
-        .filter(resources::deleted_at.is_null())
         .order(resources::id)
         .select((
             resources::id,
             resources::organization_id,
             resources::type_,
             resources::is_active,
+            resources::deleted_at.is_not_null(),
         ))
         .for_share()
         .load(tx.conn())
         .await?;
-    let subject = |(id, organization, type_, is_active): (Uuid, Uuid, String, bool)| {
+    let subject = |(id, organization, type_, is_active, is_deleted): (Uuid, Uuid, String, bool, bool)| {
         (
             id,
             Subject {
                 organization,
                 type_,
                 is_active,
+                is_deleted,
             },
         )
     };

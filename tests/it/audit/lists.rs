@@ -306,9 +306,9 @@ async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
     let fixture = Fixture::new().await;
     let (app, a) = (&fixture.app, &fixture.a);
     fixture
-        .role(a, "Viewer", &["auth.roles.*", "audit_logs.view_self"], None)
+        .role(a, "Auditor", &["auth.roles.*", "audit_logs.view_self"], None)
         .await;
-    let viewer = fixture.account(a, "viewer@alpha.test", &["Viewer"]).await;
+    let viewer = fixture.account(a, "viewer@alpha.test", &["Auditor"]).await;
     rename(&fixture, &viewer, a.role, "Its own").await;
     rename(&fixture, &fixture.b.tenant_admin, fixture.b.role, "Elsewhere").await;
     let actors = async |caller: &Account| {

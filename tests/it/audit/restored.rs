@@ -138,7 +138,7 @@ async fn a_unique_value_that_was_taken_since_is_a_conflict() {
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
     let taken = app
-        .post(&tenant_admin.token, "/auth/roles", json!({"name": "dispatcher"}))
+        .post(&tenant_admin.token, "/auth/roles", json!({"name": "clerk"}))
         .await;
     assert_eq!(taken.0, 201);
     let before = app.snapshot().await;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::table::{at, entry};
 use super::{Entry, Kind, Target};
+use crate::alerts::further;
 use crate::call::{Call, Place};
 use crate::fixture::TenantFixture;
 
@@ -29,11 +30,16 @@ pub(crate) fn table() -> Vec<Entry> {
         entry(
             Method::GET,
             ALERTS,
-            [listed("jobSiteIds"), listed("subjectIds")],
+            [
+                at(Place::Query("id"), Kind::Organization),
+                listed("ids"),
+                listed("jobSiteIds"),
+                listed("subjectIds"),
+            ],
             |tenant, _| {
                 Call::get(ALERTS)
-                    .with_query("jobSiteIds", &tenant.child.to_string())
-                    .with_query("subjectIds", &tenant.child.to_string())
+                    .with_query("jobSiteIds", &further(tenant.child, 0).to_string())
+                    .with_query("subjectIds", &further(tenant.child, 0).to_string())
                     .with_query("subjectType", "vehicle")
                     .with_query("kinds", "subject_overlap_same_site")
                     .with_query("urgencies", "critical")

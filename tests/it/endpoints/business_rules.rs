@@ -172,7 +172,12 @@ fn executions() -> Vec<Entry> {
         entry(
             Method::GET,
             LOGS,
-            [inside(Place::Query("id")), inside(Place::QueryList("ids"))],
+            [
+                inside(Place::Query("id")),
+                inside(Place::QueryList("ids")),
+                inside(Place::Query("ruleId")),
+                at(Place::Query("executedBy"), Kind::User),
+            ],
             |_, _| {
                 Call::get(LOGS)
                     .with_query("entityId", "x")

@@ -26,8 +26,12 @@ const ONE: Target = Target {
     strict: false,
     ..inside(Place::Path)
 };
-const RESOURCE: Target = inside(Place::Body("resourceId"));
 const RESOURCES: Target = inside(Place::QueryList("resourceIds"));
+/// Without a resource the request is rejected.
+const BUSY: Target = Target {
+    strict: false,
+    ..RESOURCES
+};
 
 pub(crate) fn table() -> Vec<Entry> {
     let mut table = windows();
@@ -59,7 +63,7 @@ fn windows() -> Vec<Entry> {
         entry(Method::GET, ONE_WINDOW, [ONE], |tenant, _| {
             Call::get(&format!("{WINDOWS}/{}", tenant.child))
         }),
-        entry(Method::POST, WINDOWS, [RESOURCE], |tenant, _| {
+        entry(Method::POST, WINDOWS, [], |tenant, _| {
             Call::post(
                 WINDOWS,
                 json!({"resourceType": "worker", "resourceId": tenant.root, "startDate": "2026-11-23",
@@ -69,7 +73,7 @@ fn windows() -> Vec<Entry> {
         entry(
             Method::PUT,
             ONE_WINDOW,
-            [ONE, inside(Place::Body("id")), RESOURCE],
+            [ONE, inside(Place::Body("id"))],
             |tenant, _| {
                 Call::put(
                     &format!("{WINDOWS}/{}", tenant.child),
@@ -81,7 +85,7 @@ fn windows() -> Vec<Entry> {
         entry(Method::DELETE, ONE_WINDOW, [ONE], |tenant, _| {
             Call::new(Method::DELETE, &format!("{WINDOWS}/{}", tenant.parent))
         }),
-        entry(Method::GET, "/calendar/availability", [RESOURCES], |tenant, _| {
+        entry(Method::GET, "/calendar/availability", [BUSY], |tenant, _| {
             Call::get("/calendar/availability")
                 .with_query("resourceType", "equipment")
                 .with_query("resourceIds", &tenant.child.to_string())
@@ -99,7 +103,7 @@ fn series() -> Vec<Entry> {
         entry(Method::GET, ONE_SERIES, [ONE], |tenant, _| {
             Call::get(&format!("{SERIES}/{}", tenant.child))
         }),
-        entry(Method::POST, SERIES, [RESOURCE], |tenant, _| {
+        entry(Method::POST, SERIES, [], |tenant, _| {
             Call::post(
                 SERIES,
                 json!({"resourceType": "worker", "resourceId": tenant.root, "startDate": "2026-11-23",
@@ -109,7 +113,7 @@ fn series() -> Vec<Entry> {
         entry(
             Method::PUT,
             ONE_SERIES,
-            [ONE, inside(Place::Body("id")), RESOURCE],
+            [ONE, inside(Place::Body("id"))],
             |tenant, _| {
                 Call::put(
                     &format!("{SERIES}/{}", tenant.child),
@@ -150,21 +154,13 @@ fn feeds() -> Vec<Entry> {
             [inside(Place::Query("id")), inside(Place::QueryList("ids"))],
             |_, _| Call::get(FEEDS),
         ),
-        entry(
-            Method::POST,
-            FEEDS,
-            [
-                inside(Place::BodyList("resourceIds")),
-                inside(Place::BodyList("jobSiteIds")),
-            ],
-            |tenant, _| {
-                Call::post(
-                    FEEDS,
-                    json!({"name": "New", "include": ["windows", "assignments"], "resourceType": "equipment",
+        entry(Method::POST, FEEDS, [], |tenant, _| {
+            Call::post(
+                FEEDS,
+                json!({"name": "New", "include": ["windows", "assignments"], "resourceType": "equipment",
                         "resourceIds": [tenant.child], "jobSiteIds": [tenant.child]}),
-                )
-            },
-        ),
+            )
+        }),
         entry(Method::DELETE, ONE_FEED, [ONE], |tenant, _| {
             Call::new(Method::DELETE, &format!("{FEEDS}/{}", tenant.parent))
         }),

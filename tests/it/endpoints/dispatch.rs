@@ -66,7 +66,7 @@ fn job_sites() -> Vec<Entry> {
         entry(Method::PUT, ONE_SITE, [ONE], |tenant, _| {
             Call::put(
                 &format!("{JOB_SITES}/{}", tenant.child),
-                json!({"name": "Renamed", "code": null, "address": "B", "latitude": 2.5, "longitude": null, "status": "active",
+                json!({"name": "Renamed", "code": null, "address": "B", "latitude": 2.5, "longitude": -2.5, "status": "active",
                     "startDate": "2026-11-21", "endDateExclusive": null, "notes": "M"}),
             )
         }),

@@ -150,7 +150,9 @@ impl Setting {
 
     /// Returns the endpoints in an order in which each request leaves the records that the next one needs.
     pub(crate) fn endpoints_in_stable_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
-        let is_end = |info: &EndpointInfo| info.method == Method::DELETE || info.path == history::UNDO;
+        // A user is reactivated after the deactivation.
+        let ends = [history::UNDO, "/access/users/{id}/reactivate"];
+        let is_end = |info: &EndpointInfo| info.method == Method::DELETE || ends.contains(&info.path);
         let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
         others.into_iter().chain(ends)
     }

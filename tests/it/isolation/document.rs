@@ -34,6 +34,12 @@ const NO_TARGETS: &[(&str, &str, &str)] = &[
     ("POST /catalog/products", "prices[].productId", PART),
     ("POST /catalog/products", "variants[].organizationId", PART),
     ("POST /catalog/products", "variants[].productId", PART),
+    ("POST /calendar/availability-windows", "resourceId", ANY_RESOURCE),
+    ("PUT /calendar/availability-windows/{id}", "resourceId", ANY_RESOURCE),
+    ("POST /calendar/availability-series", "resourceId", ANY_RESOURCE),
+    ("PUT /calendar/availability-series/{id}", "resourceId", ANY_RESOURCE),
+    ("POST /calendar/feeds", "resourceIds", ANY_RESOURCE),
+    ("POST /calendar/feeds", "jobSiteIds", ANY_RESOURCE),
     (
         "PUT /auth/sidebar/preferences",
         "scope.roleId",
@@ -41,6 +47,7 @@ const NO_TARGETS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+const ANY_RESOURCE: &str = "resources of calendars need not exist: the id is stored and looked up nowhere";
 const OF_USER: &str = "consents are read through their user, who is a target";
 const OF_CALLER: &str = "only the caller's own consents are read";
 const READS: &str = "the fixture knows no ids of entries of the access log";

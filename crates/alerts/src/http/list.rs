@@ -2,7 +2,7 @@
 
 use backoffice_core::http::{Json, Path, Query, Routes, requires};
 use backoffice_core::input::schema;
-use backoffice_core::list::{CommaList, IdList, Page, PageQuery};
+use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, text_schemas};
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,12 @@ struct AlertQuery {
     /// Rows per page.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
     page_size: Option<String>,
+    /// Only the alert with this id.
+    #[param(value_type = Option<Uuid>)]
+    id: Option<String>,
+    /// Only the alerts with these ids, joined by commas, at most 200.
+    #[param(value_type = Option<IdList>, inline)]
+    ids: Option<String>,
     /// Only alerts with assignments to these job sites, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     job_site_ids: Option<String>,
@@ -89,7 +95,24 @@ impl AlertQuery {
         PageQuery::new(page, number("pageSize", &self.page_size, PAGE_SIZE))
     }
 
+    /// Returns the requested ids; `None` for all alerts.
+    fn requested(&self, violations: &mut Violations) -> Option<Vec<Uuid>> {
+        let id = match self.id.as_deref().map(str::parse).transpose() {
+            Ok(id) => id,
+            Err(_) => {
+                violations.add(Detail::new("id", "must be a UUID", "invalid_value"));
+                None
+            }
+        };
+        let by_id = ById {
+            id,
+            ids: self.ids.clone(),
+        };
+        violations.keep(by_id.requested())
+    }
+
     fn filter(&self, violations: &mut Violations) -> AlertFilter {
+        let requested = self.requested(violations);
         let kinds = Kind::ALL.map(Kind::as_str);
         let urgencies = Urgency::ALL.map(Urgency::as_str);
         let urgencies = words("urgencies", self.urgencies.as_deref(), &urgencies, violations);
@@ -100,6 +123,7 @@ impl AlertQuery {
             violations.add(Detail::new("subjectType", message, "invalid_value"));
         }
         AlertFilter {
+            ids: requested,
             job_sites: ids("jobSiteIds", self.job_site_ids.as_deref(), violations),
             subject_type: types.and_then(|types| types.first().copied()),
             subjects: ids("subjectIds", self.subject_ids.as_deref(), violations),

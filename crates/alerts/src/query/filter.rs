@@ -37,6 +37,7 @@ impl Viewer {
 /// The alerts that a list shows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AlertFilter {
+    pub(crate) ids: Option<Vec<Uuid>>,
     pub(crate) job_sites: Option<Vec<Uuid>>,
     pub(crate) subject_type: Option<&'static str>,
     pub(crate) subjects: Option<Vec<Uuid>>,
@@ -89,6 +90,7 @@ pub(crate) fn condition(viewer: &Viewer, filter: &AlertFilter) -> String {
     add(filter.subjects.is_some(), "a.subject_id = any($7)");
     add(filter.kinds.is_some(), "a.kind = any($8)");
     add(filter.urgency_ranks.is_some(), "a.urgency_rank = any($9)");
+    add(filter.ids.is_some(), "a.id = any($10)");
     add(filter.unread_only, &format!("not {READ}"));
     add(filter.acknowledged == Some(true), "a.acknowledged_at is not null");
     add(filter.acknowledged == Some(false), "a.acknowledged_at is null");
@@ -108,4 +110,5 @@ pub(crate) fn bound(text: String, viewer: &Viewer, filter: &AlertFilter) -> Stat
         .bind::<Nullable<Array<SqlUuid>>, _>(filter.subjects.clone())
         .bind::<Nullable<Array<Text>>, _>(filter.kinds.clone())
         .bind::<Nullable<Array<SmallInt>>, _>(filter.urgency_ranks.clone())
+        .bind::<Nullable<Array<SqlUuid>>, _>(filter.ids.clone())
 }

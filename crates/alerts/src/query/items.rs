@@ -77,8 +77,8 @@ impl Item {
     }
 }
 
-/// Completes the rows `p`, which are few. A resolved alert shows all of its assignments, an open one those that have not ended. `$10` is the type of the
-/// notifications, `$11` the number of assignments.
+/// Completes the rows `p`, which are few. A resolved alert shows all of its assignments, an open one those that have not ended. `$11` is the type of the
+/// notifications, `$12` the number of assignments.
 fn completed(page: &str) -> String {
     format!(
         "with p as materialized ({page}) \
@@ -88,7 +88,7 @@ fn completed(page: &str) -> String {
              c.time_zone \
          from p \
          cross join lateral ( \
-             select (coalesce(array_agg(x.assignment_id order by x.start_at, x.assignment_id), '{{}}'))[1:$11::int] as assignments, \
+             select (coalesce(array_agg(x.assignment_id order by x.start_at, x.assignment_id), '{{}}'))[1:$12::int] as assignments, \
                  count(*) as assignment_count, min(x.start_at) as first_start, \
                  coalesce(jsonb_object_agg(x.job_site_id, s.name) filter (where s.name is not null), '{{}}') as sites \
              from alerts_assignments x \
@@ -97,7 +97,7 @@ fn completed(page: &str) -> String {
          ) x \
          left join calendar_working_calendars c on c.tenant_id = $1 and c.id = p.organization_id \
          left join auth_users u on u.tenant_id = $1 and u.id = p.acknowledged_by and u.deleted_at is null \
-         left join notifications_notifications n on n.tenant_id = $1 and n.recipient_user_id = $3 and n.type = $10 \
+         left join notifications_notifications n on n.tenant_id = $1 and n.recipient_user_id = $3 and n.type = $11 \
              and n.group_key = p.id::text and n.status <> 'dismissed' and n.expires_at > $4 \
          order by p.urgency_rank, p.occurred_at desc, p.id desc"
     )
@@ -117,7 +117,7 @@ pub(crate) async fn list(
     window: Window,
 ) -> Result<Vec<Item>> {
     let page = format!(
-        "select {} from alerts_alerts a where {} order by a.urgency_rank, a.occurred_at desc, a.id desc limit $12 offset $13",
+        "select {} from alerts_alerts a where {} order by a.urgency_rank, a.occurred_at desc, a.id desc limit $13 offset $14",
         columns(),
         condition(viewer, filter)
     );
@@ -132,7 +132,7 @@ pub(crate) async fn list(
 /// Returns the alert with this id, if it is visible, with all of its assignments.
 pub(crate) async fn find(connection: &AsyncPgConnection, viewer: &Viewer, id: Uuid) -> Result<Option<Item>> {
     let page = format!(
-        "select {} from alerts_alerts a where {} and a.id = $12",
+        "select {} from alerts_alerts a where {} and a.id = $13",
         columns(),
         visible(viewer)
     );

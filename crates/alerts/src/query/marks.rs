@@ -23,9 +23,9 @@ pub(crate) async fn mark_one(
     id: Uuid,
 ) -> Result<bool> {
     let text = format!(
-        "with found as (select a.id, a.organization_id from alerts_alerts a where {} and a.id = $10), \
+        "with found as (select a.id, a.organization_id from alerts_alerts a where {} and a.id = $11), \
          marked as (insert into alerts_reads (tenant_id, id, organization_id, alert_id, user_id, read_at, created_at, updated_at) \
-             select $1, $11, f.organization_id, f.id, $3, $4, $4, $4 from found f \
+             select $1, $12, f.organization_id, f.id, $3, $4, $4, $4 from found f \
              on conflict (tenant_id, alert_id, user_id) do nothing) \
          select id from found",
         visible(viewer)
@@ -40,7 +40,7 @@ pub(crate) async fn mark_one(
 /// Removes the mark of an alert. False if it is not visible.
 pub(crate) async fn unmark_one(connection: &mut AsyncPgConnection, viewer: &Viewer, id: Uuid) -> Result<bool> {
     let text = format!(
-        "with found as (select a.id from alerts_alerts a where {} and a.id = $10), \
+        "with found as (select a.id from alerts_alerts a where {} and a.id = $11), \
          unmarked as (delete from alerts_reads r using found f where r.tenant_id = $1 and r.alert_id = f.id and r.user_id = $3) \
          select id from found",
         visible(viewer)
@@ -58,7 +58,7 @@ pub(crate) async fn mark_all(
 ) -> Result<Vec<Uuid>> {
     let text = format!(
         "insert into alerts_reads (tenant_id, id, organization_id, alert_id, user_id, read_at, created_at, updated_at) \
-         select $1, (substr($10::text, 1, 14) || '7' || substr(md5($10::text || a.id::text)::uuid::text, 16))::uuid, \
+         select $1, (substr($11::text, 1, 14) || '7' || substr(md5($11::text || a.id::text)::uuid::text, 16))::uuid, \
              a.organization_id, a.id, $3, $4, $4, $4 \
          from alerts_alerts a where {} and {OPEN} order by a.id \
          on conflict (tenant_id, alert_id, user_id) do nothing returning alert_id as id",

@@ -117,6 +117,14 @@ fn of_some_size(value: &Value) -> Result<Value, Violation> {
     }
 }
 
+fn list_of_some_size(value: &Value) -> Result<Value, Violation> {
+    if value.is_array() {
+        of_some_size(value)
+    } else {
+        Err(Violation::new("must be an array", "invalid_type"))
+    }
+}
+
 /// Records faults of a part of a rule under the name of its field.
 fn report(validator: &mut Validator, field: &str, details: Vec<Detail>) {
     for Detail { path, message, code } in details {
@@ -266,13 +274,13 @@ impl Record for Rule {
             "successActions",
             &input.success_actions,
             &mut self.success_actions,
-            of_some_size,
+            list_of_some_size,
         );
         validator.value(
             "failureActions",
             &input.failure_actions,
             &mut self.failure_actions,
-            of_some_size,
+            list_of_some_size,
         );
         validator.value("enabled", &input.enabled, &mut self.enabled, rules::any);
         validator.value("priority", &input.priority, &mut self.priority, priority);

@@ -5,7 +5,10 @@ mod replace_working_calendar;
 mod series;
 mod window;
 
+use backoffice_core::Patch;
+use backoffice_core::input::Validator;
 use backoffice_core::registry::Registry;
+use uuid::Uuid;
 
 pub use feed::{CreateFeed, DeleteFeed};
 pub use replace_working_calendar::{HolidayFields, ReplaceWorkingCalendar, WorkingCalendarFields};
@@ -16,6 +19,18 @@ pub(crate) use window::write_windows;
 pub use window::{CreateWindow, DeleteWindow, NewWindow, UpdateWindow, WindowChanges, WindowFields};
 
 use crate::model;
+
+/// Rejects the id of a body that is no UUID. The handler compares it with the id of the path.
+fn validate_id(id: &Patch<String>, validator: &mut Validator) {
+    let is_valid = match id {
+        Patch::Keep => true,
+        Patch::Set(text) => text.parse::<Uuid>().is_ok(),
+        Patch::Clear => false,
+    };
+    if !is_valid {
+        validator.reject("id", "must be the id of the path, or absent", "id_mismatch");
+    }
+}
 
 pub(crate) fn register(registry: &mut Registry) {
     registry

@@ -100,6 +100,7 @@ impl Input for SeriesFields {
     }
 
     fn validate(&self, validator: &mut Validator) {
+        super::validate_id(&self.id, validator);
         self.plan().merged(Absent::Unknown, validator);
         match &self.rrule {
             // The first day is not known yet: the earliest one accepts every UNTIL.

@@ -71,6 +71,7 @@ impl Input for WindowFields {
     }
 
     fn validate(&self, validator: &mut Validator) {
+        super::validate_id(&self.id, validator);
         self.plan().merged(Absent::Unknown, validator);
     }
 }

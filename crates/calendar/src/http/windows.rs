@@ -2,7 +2,7 @@
 
 use backoffice_core::http::{Created, CreatedId, Json, Path, Query, Routes, requires};
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, Window as PageWindow};
-use backoffice_core::{Patch, Rejection, RequestContext, Result, Violations, crud};
+use backoffice_core::{Detail, Patch, Rejection, RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -82,10 +82,12 @@ impl WindowQuery {
         let page = PageQuery::new(self.page, self.page_size.or(Some(PAGE_SIZE)));
         let page = violations.keep(page.window());
         let codes = self.reason_codes.as_deref();
-        let series: Option<Vec<Uuid>> = self
-            .series_id
-            .as_deref()
-            .map(|text| violations.keep(CommaList::new("seriesId").at_most(1).ids([text])));
+        let series = self.series_id.as_deref().map(|text| {
+            let parsed = text
+                .parse()
+                .map_err(|_| Detail::new("seriesId", "must be a UUID", "invalid_value"));
+            violations.keep(parsed)
+        });
         let filter = WindowFilter {
             ids: violations.keep(by_id.requested()),
             from: parameters::day("from", self.from.as_deref(), violations),
@@ -93,7 +95,7 @@ impl WindowQuery {
             resource_type: parameters::resource_type(self.resource_type.as_deref(), violations),
             resource_ids: parameters::ids("resourceIds", self.resource_ids.as_deref(), violations),
             reason_codes: codes.map(|text| violations.keep(CommaList::new("reasonCodes").texts([text]))),
-            series_id: series.map(|ids| ids.first().copied().unwrap_or_else(Uuid::nil)),
+            series_id: series,
         };
         (page, filter)
     }

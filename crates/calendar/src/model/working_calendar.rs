@@ -182,9 +182,11 @@ const WRITE_CALENDAR: &str = "insert into calendar_working_calendars \
 const DELETE_OTHER_HOLIDAYS: &str =
     "delete from calendar_holidays where tenant_id = $1 and calendar_id = any($2) and id <> all($3)";
 
+/// A holiday was created at the time in its id, so that undo and redo give the same row.
 const WRITE_HOLIDAYS: &str = "insert into calendar_holidays \
         (tenant_id, id, organization_id, calendar_id, date, name, created_at, updated_at) \
-    select $1, h.id, h.calendar_id, h.calendar_id, h.date, h.name, $6, $6 \
+    select $1, h.id, h.calendar_id, h.calendar_id, h.date, h.name, \
+        to_timestamp(('x' || translate(left(h.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0), $6 \
     from unnest($2, $3, $4, $5) as h (id, calendar_id, date, name) \
     on conflict (tenant_id, id) do update set date = excluded.date, name = excluded.name, updated_at = excluded.updated_at";
 

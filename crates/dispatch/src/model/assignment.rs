@@ -142,7 +142,7 @@ impl Entity for Assignment {
         Ok(())
     }
 
-    /// Rejects restoring an assignment to a job site or resource that has been deleted.
+    /// Rejects restoring a planned or confirmed assignment to a job site or resource that has been deleted.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let (Some(to), true) = (step.to, step.restoring) else {
             return Ok(());
@@ -151,7 +151,7 @@ impl Entity for Assignment {
         let from = step.from.map(Snapshot::row::<StatedAssignment>).transpose()?;
         let missing = Referenced::lock(tx, &[(from.as_ref(), &to)])
             .await?
-            .missing(from.as_ref(), &to);
+            .missing_for_restored(from.as_ref(), &to);
         match missing {
             Some(field) => Err(Rejection::undo_conflict(&[field]).into()),
             None => Ok(()),

@@ -45,7 +45,12 @@ pub(super) async fn pass(client: UnixStream, state: &State) -> io::Result<()> {
 async fn connect(target: &Target) -> io::Result<Box<dyn Stream>> {
     Ok(match target {
         Target::Unix(path) => Box::new(UnixStream::connect(path).await?),
-        Target::Tcp(host, port) => Box::new(TcpStream::connect((host.as_str(), *port)).await?),
+        Target::Tcp(host, port) => {
+            let stream = TcpStream::connect((host.as_str(), *port)).await?;
+            // Each message is written by itself; none waits for the acknowledgement of the one before.
+            stream.set_nodelay(true)?;
+            Box::new(stream)
+        }
     })
 }
 
