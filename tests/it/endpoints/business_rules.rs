@@ -175,7 +175,12 @@ fn executions() -> Vec<Entry> {
         entry(
             Method::GET,
             LOGS,
-            [inside(Place::Query("id")), inside(Place::QueryList("ids"))],
+            [
+                IDS[0],
+                IDS[1],
+                inside(Place::Query("ruleId")),
+                at(Place::Query("executedBy"), Kind::User),
+            ],
             |_, _| {
                 Call::get(LOGS)
                     .with_query("entityId", "x")
@@ -204,9 +209,12 @@ fn webhooks() -> Vec<Entry> {
         entry(Method::DELETE, SECRETS, [inside(Place::Query("id"))], |tenant, _| {
             Call::delete(SECRETS, tenant.other)
         }),
-        entry(Method::GET, DELIVERIES, IDS, |_, _| {
-            Call::get(DELIVERIES).with_query("status", "failed")
-        }),
+        entry(
+            Method::GET,
+            DELIVERIES,
+            [IDS[0], IDS[1], inside(Place::Query("ruleId"))],
+            |_, _| Call::get(DELIVERIES).with_query("status", "failed"),
+        ),
         entry(
             Method::POST,
             "/business_rules/webhook-deliveries/{id}/retry",

@@ -30,7 +30,7 @@ pub(crate) enum Outcome {
         retry_after: Option<Duration>,
     },
     /// The request may not be sent: no attempt will succeed.
-    Refused,
+    Rejected,
     /// The request could not be created: no attempt will succeed.
     Invalid,
     /// There was no response, for this reason.
@@ -79,7 +79,7 @@ impl Outcome {
             }
             Self::Response { status: 200..=299, .. } => return state("sent", None),
             // Redirects are not followed, because the target of one is not checked when the rule is saved.
-            Self::Refused | Self::Response { status: 300..=399, .. } => {
+            Self::Rejected | Self::Response { status: 300..=399, .. } => {
                 return state("failed", Some("egress_refused".to_owned()));
             }
             Self::Invalid => return state("failed", Some("invalid_request".to_owned())),

@@ -102,7 +102,7 @@ impl Sender {
                     retry_after: retry_after(&head.headers, now),
                 }
             }
-            Err(Error::Rejected(_)) => Outcome::Refused,
+            Err(Error::Rejected(_)) => Outcome::Rejected,
             Err(Error::Invalid) => Outcome::Invalid,
             Err(Error::Timeout(_)) => Outcome::NoResponse("timeout"),
             Err(Error::Unknown | Error::Connect(_) | Error::Exchange(_) | Error::TooLong) => {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rul_11_names_of_private_addresses_are_refused() {
+    async fn rul_11_names_of_private_addresses_are_rejected() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let config = EgressConfig {
@@ -181,7 +181,7 @@ mod tests {
             "[::ffff:127.0.0.1]",
         ] {
             let outcome = sender.send(request(host, port), Timestamp::UNIX_EPOCH).await;
-            assert_eq!(outcome, Outcome::Refused, "{host}");
+            assert_eq!(outcome, Outcome::Rejected, "{host}");
         }
         assert!(listener.accept().now_or_never().is_none());
     }

@@ -274,7 +274,7 @@ async fn rul_11_addresses_of_the_inside_are_rejected_and_redirects_not_followed(
 }
 
 #[actix_web::test]
-async fn an_address_that_is_refused_when_it_is_sent_fails() {
+async fn an_address_that_is_not_allowed_when_it_is_sent_fails() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
