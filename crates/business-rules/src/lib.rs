@@ -6,7 +6,6 @@ pub mod model;
 pub mod query;
 
 mod action;
-mod administration;
 mod compiled;
 mod condition;
 mod config;
@@ -31,7 +30,6 @@ use backoffice_core::registry::{Registry, Startup};
 use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
 
-pub use administration::{list_webhooks, retry_webhook};
 pub use config::RulesConfig;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use backoffice_core::Timestamp;
 use backoffice_core::ids::Ids;
 
-/// The waits between the attempts, which are made 0 s, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h after the first one.
+/// The waits between the attempts, which take place 0 s, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h after the first one.
 const WAITS: [time::Duration; 7] = [
     time::Duration::seconds(5),
     time::Duration::seconds(295),
