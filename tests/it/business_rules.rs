@@ -37,8 +37,21 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
              values ('{tenant}', '{id}', '{id}', '{id}', '{id}', '{id}', 'Rule {id}', 'ACTION', 'samples.thing', 'x', 'SUCCESS', '{{}}',
                 '{{}}', null, 1, {AT}, null, 'api', {AT}, {AT})"
         );
-        for sql in [rule, set, member, run, log] {
+        let delivery = format!(
+            "insert into business_rules_webhook_deliveries (tenant_id, id, organization_id, rule_id, run_id, batch_id, url, method, headers,
+                body, status, attempts, next_attempt_at, response_status, error, created_at, updated_at)
+             values ('{tenant}', '{id}', '{id}', '{id}', '{id}', '{id}', 'https://hooks.invalid/{id}', 'POST', '{{}}', '{{}}', 'failed', 1,
+                {AT}, 410, 'status_410', {AT}, {AT})"
+        );
+        for sql in [rule, set, member, run, log, delivery] {
             assert_eq!(fixture.app.sql(&sql).await, 1, "{sql}");
         }
     }
+    // The tenant has one secret, so that another one can be created.
+    let secret = format!(
+        "insert into business_rules_webhook_secrets (tenant_id, id, secret, last4, created_at, updated_at)
+         values ('{tenant}', '{}', '\\x00', 'AAA=', {AT}, {AT})",
+        tenant_fixture.other
+    );
+    assert_eq!(fixture.app.sql(&secret).await, 1);
 }

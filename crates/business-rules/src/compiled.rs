@@ -56,7 +56,7 @@ pub(crate) struct RuleBody {
 impl CompiledRule {
     fn from_row(row: Rule, platform: &Platform) -> Self {
         let mut validator = Validator::default();
-        let [success, failure] = row.actions(platform, &mut validator);
+        let [success, failure] = row.actions(platform, None, &mut validator);
         let condition = row.condition_expression.as_ref().unwrap_or(&Value::Null);
         let condition = condition::compile(condition).ok().filter(|_| validator.check().is_ok());
         let body = condition.map(|condition| RuleBody {

@@ -13,6 +13,8 @@ backoffice_core::text_schemas! {
     BusinessRuleOptionalWord: schema::optional_line(50);
     /// Type of a rule.
     BusinessRuleType: schema::words(RULE_TYPES);
+    /// Status of a webhook.
+    BusinessRuleWebhookStatus: schema::words(["pending", "sent", "failed"]);
     /// Result of an execution.
     BusinessRuleResult: schema::words(["SUCCESS", "FAILURE", "ERROR"]);
 }

@@ -14,6 +14,7 @@ use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG};
 use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, recipients, user_of};
+use crate::webhooks::{NewDelivery, queue};
 
 /// Largest header with messages, in bytes.
 const LARGEST_HEADER: usize = 4096;
@@ -337,17 +338,23 @@ fn header(messages: &[Value]) -> String {
 /// Writes what guards leave of allowed changes, together with them.
 pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
     let (ctx, now) = (tx.context(), tx.now());
-    let mut rows = Vec::new();
+    let (mut rows, mut webhooks) = (Vec::new(), Vec::new());
     for mut guard_run in guard_runs {
         let mut runs = std::mem::take(&mut guard_run.outcome.runs);
         let leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
         rows.extend(leavings.rows);
+        webhooks.extend(leavings.webhooks);
         backoffice_notifications::send(tx, &leavings.notifications).await?;
         for event in leavings.events {
             tx.emit(event);
         }
     }
     settle::write_rows(tx.conn(), &rows).await?;
+    // A transaction with many items has one job for all of them.
+    if let Some(batch) = webhooks.first().map(|first: &NewDelivery| first.batch_id) {
+        webhooks.iter_mut().for_each(|one| one.batch_id = batch);
+    }
+    queue(tx, &webhooks).await?;
     tx.changed(LOG);
     Ok(())
 }

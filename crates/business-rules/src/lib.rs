@@ -19,6 +19,7 @@ mod jobs;
 mod navigation;
 mod schema;
 mod texts;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
 use backoffice_core::registry::{Registry, Startup};
+use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
 
 pub use config::RulesConfig;
@@ -58,10 +60,13 @@ fn register(registry: &mut Registry) {
     registry
         .extend(texts::NOTIFIED)
         .extend(texts::FAILED)
+        .extend(model::WEBHOOK_SECRET)
         .entity::<model::Rule>()
         .entity::<model::RuleSet>()
         .entity::<model::SetMember>()
         .entity::<model::Run>()
+        .entity::<model::WebhookSecret>()
+        .entity::<model::WebhookDelivery>()
         .command::<commands::CreateRule>()
         .command::<commands::UpdateRule>()
         .command::<commands::DeleteRule>()
@@ -72,17 +77,24 @@ fn register(registry: &mut Registry) {
         .command::<commands::UpdateMember>()
         .command::<commands::DeleteMember>()
         .command::<commands::RecordRun>()
+        .command::<commands::CreateWebhookSecret>()
+        .command::<commands::DeleteWebhookSecret>()
+        .command::<commands::RetryWebhookDelivery>()
         .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_RULES)
         .interceptor(guard::GUARD)
         .deferred_work::<guard::GuardRun>(|tx, guard_runs| Box::pin(guard::write_allowed(tx, guard_runs)))
         .subscribe(events::START_RULES)
         .job::<jobs::RunRules>()
         .job::<jobs::EraseOld>()
+        .job::<webhooks::SendWebhooks>()
         .schedule::<jobs::EraseOld>(jobs::ERASE_SCHEDULE, jobs::ERASE_EVERY);
 }
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let config: RulesConfig = startup.config().section("business_rules")?;
+    startup.vault()?;
+    let egress = Egress::of_config(startup.config())?;
+    startup.provide(Arc::new(webhooks::Sender::new(egress)));
     startup.provide(Arc::new(config.checked()?));
     startup.provide(Arc::new(compiled::new_cache()));
     Ok(())

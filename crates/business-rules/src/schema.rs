@@ -98,4 +98,38 @@ table! {
     }
 }
 
+table! {
+    business_rules_webhook_secrets (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        secret -> Nullable<Binary>,
+        last4 -> Text,
+        revoked_at -> Nullable<Timestamptz>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
+    business_rules_webhook_deliveries (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        organization_id -> Nullable<Uuid>,
+        rule_id -> Uuid,
+        run_id -> Uuid,
+        batch_id -> Uuid,
+        url -> Text,
+        method -> Text,
+        headers -> Jsonb,
+        body -> Text,
+        status -> Text,
+        attempts -> Integer,
+        next_attempt_at -> Timestamptz,
+        response_status -> Nullable<Integer>,
+        error -> Nullable<Text>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(business_rules_rules, business_rules_sets, business_rules_set_members);

@@ -11,6 +11,8 @@ use crate::call::{Call, Place};
 const RULES: &str = "/business_rules/rules";
 const SETS: &str = "/business_rules/sets";
 const EXECUTE: &str = "/business_rules/execute";
+const SECRETS: &str = "/business_rules/webhook-secrets";
+const DELIVERIES: &str = "/business_rules/webhook-deliveries";
 const LOGS: &str = "/business_rules/logs";
 
 const fn inside(place: Place) -> Target {
@@ -34,6 +36,7 @@ pub(crate) fn table() -> Vec<Entry> {
     table.extend(sets());
     table.extend(members());
     table.extend(executions());
+    table.extend(webhooks());
     table
 }
 
@@ -173,8 +176,8 @@ fn executions() -> Vec<Entry> {
             Method::GET,
             LOGS,
             [
-                inside(Place::Query("id")),
-                inside(Place::QueryList("ids")),
+                IDS[0],
+                IDS[1],
                 inside(Place::Query("ruleId")),
                 at(Place::Query("executedBy"), Kind::User),
             ],
@@ -196,5 +199,27 @@ fn executions() -> Vec<Entry> {
         entry(Method::GET, "/business_rules/platform-call-options", [], |_, _| {
             Call::get("/business_rules/platform-call-options")
         }),
+    ]
+}
+
+fn webhooks() -> Vec<Entry> {
+    vec![
+        entry(Method::GET, SECRETS, IDS, |_, _| Call::get(SECRETS)),
+        entry(Method::POST, SECRETS, [], |_, _| Call::new(Method::POST, SECRETS)),
+        entry(Method::DELETE, SECRETS, [inside(Place::Query("id"))], |tenant, _| {
+            Call::delete(SECRETS, tenant.other)
+        }),
+        entry(
+            Method::GET,
+            DELIVERIES,
+            [IDS[0], IDS[1], inside(Place::Query("ruleId"))],
+            |_, _| Call::get(DELIVERIES).with_query("status", "failed"),
+        ),
+        entry(
+            Method::POST,
+            "/business_rules/webhook-deliveries/{id}/retry",
+            [INNER],
+            |tenant, _| Call::new(Method::POST, &format!("{DELIVERIES}/{}/retry", tenant.child)),
+        ),
     ]
 }

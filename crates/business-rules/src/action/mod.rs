@@ -2,9 +2,11 @@
 
 mod parse;
 mod template;
+mod webhook;
 
 pub(crate) use parse::{ActionRules, is_path, parse_branch};
 pub(crate) use template::{Template, fill};
+pub(crate) use webhook::Webhook;
 
 use serde_json::Value;
 
@@ -30,6 +32,8 @@ pub(crate) enum Action {
         /// The payload: an object; texts in it may refer to values.
         payload: Value,
     },
+    /// Calls a webhook.
+    CallWebhook(Webhook),
     /// Shows a message to the caller.
     Show {
         /// How important it is.
@@ -110,6 +114,7 @@ impl Action {
             Self::Notify(_) => "NOTIFY",
             Self::SetField { .. } => "SET_FIELD",
             Self::EmitEvent { .. } => "EMIT_EVENT",
+            Self::CallWebhook(_) => "CALL_WEBHOOK",
             Self::Show { level, .. } => match level {
                 MessageLevel::Error => "SHOW_ERROR",
                 MessageLevel::Warning => "SHOW_WARNING",

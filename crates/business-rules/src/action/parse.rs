@@ -2,9 +2,11 @@
 
 use backoffice_core::records::RecordKind;
 use backoffice_core::{Detail, Platform};
+use backoffice_egress::Egress;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::webhook::{self, LONGEST_URL, METHODS, UrlTemplate, Webhook};
 use super::{Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Severity, Template};
 
 /// Most actions of a branch.
@@ -29,6 +31,8 @@ pub(crate) struct ActionRules<'a> {
     pub(crate) kind: Option<&'a RecordKind>,
     /// The platform, whose modules own the names of events.
     pub(crate) platform: &'a Platform,
+    /// Decides about addresses of webhooks; `None` for a stored rule, whose webhooks are checked when they are sent.
+    pub(crate) egress: Option<&'a Egress>,
 }
 
 /// Parses the actions of a branch.
@@ -54,6 +58,9 @@ pub(crate) fn parse_branch(branch: &Value, rules: ActionRules<'_>) -> Result<Vec
     }
     if details.is_empty() { Ok(actions) } else { Err(details) }
 }
+
+/// Largest body of a webhook, in bytes of JSON.
+const LARGEST_BODY: usize = 64 * 1024;
 
 struct Parser {
     at: String,
@@ -99,9 +106,8 @@ impl Parser {
             Some("BLOCK_TRANSITION") => self.message(config).map(|message| Action::Block { message }),
             Some("ALLOW_TRANSITION") => self.message(config).map(|message| Action::Allow { message }),
             Some("LOG") => self.log(config),
-            Some("CALL_WEBHOOK" | "CALL_PLATFORM") => {
-                self.reject("type", "is not available in this version", "invalid_value")
-            }
+            Some("CALL_WEBHOOK") => self.webhook(config, rules.egress).map(Action::CallWebhook),
+            Some("CALL_PLATFORM") => self.reject("type", "is not available in this version", "invalid_value"),
             _ => self.reject("type", "must be a known type of actions", "invalid_value"),
         }
     }
@@ -231,6 +237,33 @@ impl Parser {
         Some(Action::SetField {
             field: field.to_owned(),
             value: value?,
+        })
+    }
+
+    fn webhook(&mut self, config: &Map<String, Value>, egress: Option<&Egress>) -> Option<Webhook> {
+        let method = self.word(config, "method", &METHODS);
+        let method = METHODS.into_iter().find(|known| Some(*known) == method);
+        let url = self
+            .text(config, "url", LONGEST_URL)
+            .map(|url| UrlTemplate::parse(url, egress));
+        let url = match url {
+            Some(Err(message)) => self.reject("config.url", message, "invalid_value"),
+            Some(Ok(url)) => Some(url),
+            None => None,
+        };
+        let headers = match webhook::headers(config) {
+            Err(message) => self.reject("config.headers", message, "invalid_value"),
+            Ok(headers) => Some(headers),
+        };
+        let body = config.get("body").filter(|body| !body.is_null()).cloned();
+        if body.as_ref().is_some_and(|body| body.to_string().len() > LARGEST_BODY) {
+            return self.reject("config.body", "must be at most 64 KiB of JSON", "too_long");
+        }
+        Some(Webhook {
+            url: url?,
+            method: method?,
+            headers: headers?,
+            body,
         })
     }
 

@@ -8,10 +8,10 @@ use crate::condition::{Facts, Reference};
 
 /// A text with references. Inserted text is not searched for references again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template(Vec<Part>);
+pub(crate) struct Template(pub(super) Vec<Part>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Text(String),
     Reference(Reference),
 }
@@ -52,7 +52,7 @@ impl Template {
 }
 
 /// Returns the text of a value: null is empty, lists and objects are written as JSON.
-fn shown(value: &Value) -> Cow<'_, str> {
+pub(super) fn shown(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
         Value::String(text) => Cow::Borrowed(text),

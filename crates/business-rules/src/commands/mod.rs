@@ -3,14 +3,18 @@
 pub(crate) mod limits;
 mod member;
 mod record_run;
+mod retry_webhook;
 mod rule;
 mod set;
+mod webhook_secret;
 
 pub use member::{CreateMember, DeleteMember, MemberInput, UpdateMember};
 pub(crate) use record_run::{RecordRun, record_id};
+pub use retry_webhook::RetryWebhookDelivery;
 pub(crate) use rule::validate_new;
 pub use rule::{CreateRule, DeleteRule, RuleInput, UpdateRule};
 pub use set::{CreateSet, DeleteSet, SetInput, UpdateSet};
+pub use webhook_secret::{CreateWebhookSecret, DeleteWebhookSecret};
 
 use backoffice_core::{Patch, Placement, Rejection, RequestContext, Result};
 use uuid::Uuid;

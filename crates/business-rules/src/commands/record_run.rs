@@ -10,6 +10,7 @@ use crate::condition::reference::RunUser;
 use crate::engine::settle::{self, About, LOG};
 use crate::engine::{RunOutcome, RunSubject, Trigger};
 use crate::model::Run;
+use crate::webhooks::queue;
 
 /// Writes the log of a run, its notifications and its events, with the entry of the run. Returns the outcome with the results of the
 /// notifications.
@@ -61,6 +62,7 @@ impl Command for RecordRun {
         let leavings = settle::settle(tx.conn(), ctx.call(), about, &mut outcome.runs).await?;
         Run::write(tx, std::slice::from_ref(&self.run)).await?;
         settle::write_rows(tx.conn(), &leavings.rows).await?;
+        queue(tx, &leavings.webhooks).await?;
         backoffice_notifications::send(tx, &leavings.notifications).await?;
         for event in leavings.events {
             tx.emit(event);

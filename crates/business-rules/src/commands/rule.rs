@@ -10,6 +10,7 @@ use backoffice_core::input::{Input, Validator, Violation, rules};
 use backoffice_core::{
     Detail, Error, Feature, Patch, Placement, Platform, Rejection, RequestContext, Result, Timestamp, document,
 };
+use backoffice_egress::Egress;
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
 use serde::Deserialize;
@@ -24,6 +25,7 @@ use crate::condition;
 use crate::documented::{BusinessRuleName, BusinessRuleOptionalWord, BusinessRuleType, BusinessRuleWord};
 use crate::model::{RULE_TYPES, Rule, validates};
 use crate::schema::business_rules_rules as table;
+use crate::webhooks::Sender;
 
 /// Creates a rule.
 pub type CreateRule = Create<Rule>;
@@ -142,11 +144,17 @@ impl Rule {
     ///
     /// # Errors
     /// The violated rules of both, beside the names of the fields.
-    pub(crate) fn actions(&self, platform: &Platform, validator: &mut Validator) -> [Vec<Action>; 2] {
+    pub(crate) fn actions(
+        &self,
+        platform: &Platform,
+        egress: Option<&Egress>,
+        validator: &mut Validator,
+    ) -> [Vec<Action>; 2] {
         let rules = action::ActionRules {
             may_change: !validates(&self.rule_type),
             kind: platform.record_kind(&self.entity_type).filter(|kind| kind.guardable),
             platform,
+            egress,
         };
         let mut parsed = |field, branch| match action::parse_branch(branch, rules) {
             Ok(actions) => actions,
@@ -184,7 +192,8 @@ pub(crate) fn validate_new(ctx: &RequestContext, input: &RuleInput) -> Result<()
     let mut row = Rule::blank(Placement::UNKNOWN, Uuid::nil(), Timestamp::UNIX_EPOCH);
     row.fill(input, &mut validator);
     if RULE_TYPES.contains(&row.rule_type.as_str()) {
-        row.actions(ctx.platform(), &mut validator);
+        let sender = ctx.call().provided::<Sender>()?;
+        row.actions(ctx.platform(), Some(sender.egress()), &mut validator);
     }
     validator.check()
 }
@@ -312,7 +321,8 @@ impl Record for Rule {
     async fn check(&mut self, tx: &mut Tx<'_>, _input: &RuleInput, before: Option<&Self>) -> Result<bool> {
         let ctx = tx.context();
         let mut validator = Validator::default();
-        let actions = self.actions(ctx.platform(), &mut validator);
+        let sender = ctx.call().provided::<Sender>()?;
+        let actions = self.actions(ctx.platform(), Some(sender.egress()), &mut validator);
         validator.check()?;
         self.effect_features = self.needed_features(ctx.platform(), &actions);
         limits::check_ceiling(ctx, &self.effect_features, self.organization_id)?;

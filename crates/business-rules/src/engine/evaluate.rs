@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{ActionResult, PlannedEvent, PlannedNotification, RuleMessage, RuleRun};
-use crate::action::{self, Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient};
+use super::{ActionResult, PlannedEvent, PlannedNotification, PlannedWebhook, RuleMessage, RuleRun};
+use crate::action::{self, Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Webhook};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
 
@@ -17,6 +17,10 @@ const LARGEST_PAYLOAD: usize = 16 * 1024;
 const LONGEST_SUBJECT: usize = 200;
 const LONGEST_ADDRESS: usize = 254;
 const LONGEST_LINK: usize = 1000;
+/// Largest body of a webhook, in bytes.
+const LARGEST_BODY: usize = 64 * 1024;
+/// Longest value of a header, in characters.
+const LONGEST_HEADER: usize = 2000;
 
 /// Evaluates the condition of a rule and plans the actions of the branch.
 pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
@@ -32,6 +36,7 @@ pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid
         lifts: false,
         notifications: Vec::new(),
         events: Vec::new(),
+        webhooks: Vec::new(),
         write: None,
         elapsed: std::time::Duration::ZERO,
     };
@@ -103,6 +108,7 @@ impl Planner<'_, '_> {
             }
             Action::EmitEvent { name, payload } => error = self.event(name, payload),
             Action::Notify(notify) => error = self.notification(notify),
+            Action::CallWebhook(webhook) => error = self.webhook(webhook),
         }
         self.run.results.push(ActionResult {
             word: action.word(),
@@ -159,6 +165,41 @@ impl Planner<'_, '_> {
         });
         None
     }
+}
+
+impl Planner<'_, '_> {
+    fn webhook(&mut self, webhook: &Webhook) -> Option<String> {
+        let Some(url) = webhook.url.text(self.facts) else {
+            return Some("invalid_url".to_owned());
+        };
+        let body = match (webhook.method, &webhook.body) {
+            ("GET", _) => String::new(),
+            (_, Some(body)) => action::fill(body, self.facts).to_string(),
+            (_, None) => usual_body(self.facts).to_string(),
+        };
+        if body.len() > LARGEST_BODY {
+            return Some("body_too_long".to_owned());
+        }
+        let header = |(name, value): &(String, action::Template)| {
+            let text = value.text(self.facts, LONGEST_HEADER);
+            let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+            (name.clone(), json!(plain))
+        };
+        self.run.webhooks.push(PlannedWebhook {
+            action: self.run.results.len(),
+            url,
+            method: webhook.method,
+            headers: webhook.headers.iter().map(header).collect(),
+            body,
+        });
+        None
+    }
+}
+
+/// Returns the body of a webhook for which the rule has none.
+fn usual_body(facts: &Facts<'_>) -> Value {
+    let event = facts.event_type.unwrap_or("executed");
+    json!({"type": format!("{}.{event}", facts.entity_type), "timestamp": facts.now, "data": facts.data})
 }
 
 fn log_line(level: MessageLevel, rule: &CompiledRule, text: &str) {

@@ -2,6 +2,7 @@
 //! [`settle`](settle::settle) prepares what the transaction at the end of a run writes.
 
 pub(crate) mod evaluate;
+pub(crate) mod failure;
 pub(crate) mod recipients;
 pub(crate) mod redact;
 pub(crate) mod run;
@@ -151,6 +152,17 @@ pub(crate) struct PlannedEvent {
     pub(crate) payload: Map<String, Value>,
 }
 
+/// A webhook that the transaction at the end of a run queues.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedWebhook {
+    /// The action among the results of the rule.
+    pub(crate) action: usize,
+    pub(crate) url: String,
+    pub(crate) method: &'static str,
+    pub(crate) headers: Map<String, Value>,
+    pub(crate) body: String,
+}
+
 /// Fields to set, all of a branch together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlannedWrite {
@@ -175,6 +187,7 @@ pub(crate) struct RuleRun {
     pub(crate) lifts: bool,
     pub(crate) notifications: Vec<PlannedNotification>,
     pub(crate) events: Vec<PlannedEvent>,
+    pub(crate) webhooks: Vec<PlannedWebhook>,
     pub(crate) write: Option<PlannedWrite>,
     pub(crate) elapsed: Duration,
 }

@@ -52,7 +52,8 @@ fn at_depth(value: &Value, depth: usize) -> Value {
     }
 }
 
-fn is_secret(key: &str) -> bool {
+/// Whether the value of a key is a secret or identifies a person.
+pub(crate) fn is_secret(key: &str) -> bool {
     let letters = key.chars().filter(|c| c.is_alphanumeric());
     let plain: String = letters.flat_map(char::to_lowercase).collect();
     SECRET_KEYS.iter().any(|secret| plain.contains(secret))

@@ -1,4 +1,4 @@
-//! What the transaction at the end of a run writes: rows of the log, notifications and events.
+//! What the transaction at the end of a run writes: rows of the log, webhooks, notifications and events.
 
 use backoffice_core::command::EntityRef;
 use backoffice_core::events::Event;
@@ -19,6 +19,7 @@ use crate::model::Rule;
 use crate::query::logs::LogRow;
 use crate::schema::business_rules_execution_logs as logs;
 use crate::texts::NOTIFIED;
+use crate::webhooks::{NewDelivery, deliveries};
 use backoffice_core::command::Entity;
 
 /// Kind of the rows of the log, for versions of their lists.
@@ -32,6 +33,8 @@ pub(crate) struct Leavings {
     pub(crate) rows: Vec<LogRow>,
     pub(crate) notifications: Vec<New>,
     pub(crate) events: Vec<Event>,
+    /// Webhooks to queue.
+    pub(crate) webhooks: Vec<NewDelivery>,
 }
 
 /// The circumstances of a run that its rows of the log contain.
@@ -73,7 +76,9 @@ pub(crate) async fn settle(
                 .extend(notifications(run, &found, &rules, about.subject));
         }
     }
-    for run in runs.iter() {
+    let batch = call.platform().ids().at(call.now);
+    for run in runs.iter_mut() {
+        leavings.webhooks.extend(webhooks(run, call, about, batch));
         leavings.events.extend(run.events.iter().map(|planned| {
             let mut event = Event::new(planned.name.clone(), about_id(about.subject, run));
             for (name, value) in &planned.payload {
@@ -134,6 +139,36 @@ fn notifications(
         }));
     }
     all
+}
+
+/// Returns the webhooks of a run, and adds their ids to its results.
+fn webhooks(run: &mut RuleRun, call: &Call, about: About<'_>, batch: Uuid) -> Vec<NewDelivery> {
+    let mut new = Vec::with_capacity(run.webhooks.len());
+    for planned in &run.webhooks {
+        let id = call.platform().ids().at(about.now);
+        if let Some(result) = run.results.get_mut(planned.action) {
+            result.fields.insert("status".to_owned(), json!("queued"));
+            result.fields.insert("deliveryId".to_owned(), json!(id));
+        }
+        new.push(NewDelivery {
+            tenant_id: about.subject.tenant,
+            id,
+            organization_id: run.rule.organization,
+            rule_id: run.rule.id,
+            run_id: about.run,
+            batch_id: batch,
+            url: planned.url.clone(),
+            method: planned.method.to_owned(),
+            headers: Value::Object(planned.headers.clone()),
+            body: planned.body.clone(),
+            status: "pending".to_owned(),
+            attempts: 0,
+            next_attempt_at: call.now,
+            created_at: about.now,
+            updated_at: about.now,
+        });
+    }
+    new
 }
 
 fn row(about: About<'_>, run: &RuleRun) -> LogRow {
@@ -200,15 +235,23 @@ pub(crate) async fn write_last(
     leavings: &Leavings,
 ) -> Result<()> {
     write_rows(connection, &leavings.rows).await?;
+    deliveries::write(connection, call, &leavings.webhooks).await?;
     if !leavings.notifications.is_empty() {
         backoffice_notifications::send_last(connection, call, tenant, &leavings.notifications).await?;
     }
     if !leavings.events.is_empty() {
         backoffice_core::events::announce(connection, call, tenant, None, &leavings.events).await?;
     }
+    let mut changed = Vec::new();
     if !leavings.rows.is_empty() {
+        changed.push(LOG);
+    }
+    if !leavings.webhooks.is_empty() {
+        changed.push(deliveries::DELIVERY);
+    }
+    if !changed.is_empty() {
         let id = call.platform().ids().at(call.now);
-        backoffice_core::collections::touch(connection, tenant, &[LOG], id, call.now).await?;
+        backoffice_core::collections::touch(connection, tenant, &changed, id, call.now).await?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod logs;
 mod members;
 mod rules;
 mod sets;
+mod webhooks;
 
 use backoffice_core::http::Routes;
 use backoffice_core::rate_limit::RateLimit;
@@ -26,6 +27,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     logs::routes(routes);
     entity_types::routes(routes);
     call_options::routes(routes);
+    webhooks::routes(routes);
 }
 
 /// Words a 400 with violated rules as this module does.

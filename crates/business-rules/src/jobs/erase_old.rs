@@ -17,16 +17,21 @@ pub(crate) const EVERY: time::Duration = time::Duration::hours(6);
 const CHUNK: i64 = 5000;
 
 /// Skips rows that another transaction has locked; the next run finds them.
-const ERASE: [&str; 2] = [
+const ERASE: [&str; 3] = [
     "delete from business_rules_execution_logs n using (
         select tenant_id, id from business_rules_execution_logs where executed_at < $1 order by executed_at limit $2 for update skip locked
     ) old where n.tenant_id = old.tenant_id and n.id = old.id",
     "delete from business_rules_runs n using (
         select tenant_id, id from business_rules_runs where created_at < $1 order by created_at limit $2 for update skip locked
     ) old where n.tenant_id = old.tenant_id and n.id = old.id",
+    "delete from business_rules_webhook_deliveries n using (
+        select tenant_id, id from business_rules_webhook_deliveries where created_at < $1 order by created_at limit $2 for update skip locked
+    ) old where n.tenant_id = old.tenant_id and n.id = old.id",
 ];
+/// How long webhooks are kept.
+const WEBHOOKS_KEPT: time::Duration = time::Duration::days(30);
 
-/// Deletes executions that are older than `business_rules.log_retention`.
+/// Deletes executions that are older than `business_rules.log_retention`, and webhooks of more than 30 days ago.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EraseOld {}
 
@@ -36,10 +41,11 @@ impl Job for EraseOld {
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let config = work.call().provided::<RulesConfig>()?;
         let kept = time::Duration::try_from(config.log_retention).unwrap_or(time::Duration::MAX);
-        let (before, cursor) = (work.now().before(kept), work.cursor() + 1);
+        let (now, cursor) = (work.now(), work.cursor() + 1);
+        let before = [now.before(kept), now.before(kept), now.before(WEBHOOKS_KEPT)];
         let mut chunk = work.begin(&Scope::system()).await?;
         let mut most = 0;
-        for statement in ERASE {
+        for (statement, before) in ERASE.into_iter().zip(before) {
             let erased = sql_query(statement)
                 .bind::<Timestamptz, _>(before)
                 .bind::<BigInt, _>(CHUNK)

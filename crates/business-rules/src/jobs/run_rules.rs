@@ -3,24 +3,19 @@
 use std::sync::Arc;
 
 use backoffice_core::command::{LoggedChange, logged};
-use backoffice_core::events::Event;
 use backoffice_core::identity::Identity;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Call, Cause, RequestContext, Result, Scope};
-use backoffice_notifications::{New, Severity};
-use diesel_async::AsyncPgConnection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::acl;
 use crate::compiled::{self, CompiledRule};
 use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
-use crate::engine::settle::{self, About, Leavings};
-use crate::engine::{RunOutcome, RunSubject, Trigger, recipients, run};
+use crate::engine::settle::{self, About};
+use crate::engine::{RunOutcome, RunSubject, Trigger, failure, run};
 use crate::guard::fields_of;
-use crate::texts::FAILED;
 
 /// The rules that an event starts. The cursor counts the finished ones: a crash repeats at most the rule that was under way.
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,12 +85,12 @@ impl Job for RunRules {
         let mut leavings = settle::settle(chunk.connection(), &call, about, &mut outcome.runs).await?;
         let failure = match is_too_deep {
             true => Some("rules start each other too many times".to_owned()),
-            false => outcome.runs.iter().find_map(failure),
+            false => outcome.runs.iter().find_map(reason_of),
         };
         let result = if failure.is_some() { "failed" } else { "done" };
         metrics::counter!("business_rules_runs_total", "trigger" => "event", "result" => result).increment(1);
         if let Some(reason) = failure {
-            report(chunk.connection(), tenant, &rule, &reason, &mut leavings).await?;
+            failure::report(chunk.connection(), tenant, &(&*rule).into(), &reason, &mut leavings).await?;
         }
         settle::write_last(chunk.connection(), &call, tenant, &leavings).await?;
         chunk.advance(cursor).await?;
@@ -143,35 +138,7 @@ fn user_of(change: &LoggedChange) -> RunUser {
 }
 
 /// Returns the reason why a rule has failed.
-fn failure(run: &crate::engine::RuleRun) -> Option<String> {
+fn reason_of(run: &crate::engine::RuleRun) -> Option<String> {
     let of_action = || run.results.iter().find_map(|result| result.error.clone());
     run.error.clone().or_else(of_action)
-}
-
-/// Announces the failure of a rule, and notifies those who manage rules.
-async fn report(
-    connection: &mut AsyncPgConnection,
-    tenant: Uuid,
-    rule: &CompiledRule,
-    reason: &str,
-    leavings: &mut Leavings,
-) -> Result<()> {
-    let event = Event::new("business_rules.rule.execution_failed", rule.id)
-        .with("ruleId", rule.key.clone())
-        .with("reason", reason)
-        .in_organization(rule.organization)
-        .shown_to(acl::VIEW);
-    leavings.events.push(event);
-    for user in recipients::holders(connection, tenant, acl::MANAGE).await? {
-        let new = New {
-            severity: Severity::Error,
-            organization: rule.organization,
-            group_key: Some(rule.id.to_string()),
-            ..New::of(FAILED, user)
-                .with("rule", rule.name.clone())
-                .with("reason", reason)
-        };
-        leavings.notifications.push(new);
-    }
-    Ok(())
 }

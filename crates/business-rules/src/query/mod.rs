@@ -3,3 +3,4 @@
 pub mod logs;
 pub mod rules;
 pub mod sets;
+pub mod webhooks;

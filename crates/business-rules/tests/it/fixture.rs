@@ -93,6 +93,14 @@ pub(crate) async fn logs(fixture: &TwoTenants) -> Vec<Value> {
     page["items"].as_array().cloned().unwrap_or_default()
 }
 
+/// Returns the token with which the administrator of Alpha can undo the last change of a record.
+pub(crate) async fn undo_token(fixture: &TwoTenants, id: Uuid) -> Value {
+    let path = format!("/audit_logs/audit-logs/actions?resourceId={id}&limit=100");
+    let (status, page) = fixture.app.get(&fixture.a.token, &path).await;
+    assert_eq!(status, 200, "{page}");
+    page["items"][0]["undoToken"].clone()
+}
+
 /// Returns the path and the error code of every invalid field.
 pub(crate) fn codes(body: &Value) -> Vec<(&str, &str)> {
     let details = body["details"].as_array().into_iter().flatten();

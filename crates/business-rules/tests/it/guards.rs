@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{
-    DEALS, RULES, action, condition, create, deal, fixture, fixture_with, logs, message, rule, stored, with,
+    DEALS, RULES, action, condition, create, deal, fixture, fixture_with, logs, message, rule, stored, undo_token, with,
 };
 use backoffice_test_accounts::TwoTenants;
 
@@ -288,7 +288,7 @@ async fn rul_16_items_of_a_bulk_job_are_validated_one_by_one() {
     )
     .await;
     let mut ids: Vec<Uuid> = Vec::new();
-    for number in 0..30 {
+    for number in 0..200 {
         ids.push(deal(&fixture, if number < 3 { "Blocked" } else { "Free" }).await);
     }
     let free = json!({"conditionExpression": condition("title", "!=", json!("Blocked"))});
@@ -308,9 +308,21 @@ async fn rul_16_items_of_a_bulk_job_are_validated_one_by_one() {
         .get(&fixture.a.token, &format!("/progress/jobs/{job}"))
         .await;
     let sql = format!("select count(*)::int as n from customers_deals where pipeline_stage_id = '{stage}'");
-    assert_eq!(fixture.app.rows(&sql).await, [json!({"n": 27})], "{job}");
+    assert_eq!(fixture.app.rows(&sql).await, [json!({"n": 197})], "{job}");
     assert!(job.to_string().contains("business_rule_blocked"), "{job}");
     let logs = logs(&fixture).await;
     assert_eq!(logs.len(), 3);
     assert!(logs.iter().all(|log| log["executionResult"] == json!("FAILURE")));
+    let blocked: Vec<Value> = ids.iter().take(3).map(|id| json!(id)).collect();
+    assert!(logs.iter().all(|log| blocked.contains(&log["entityId"])));
+    assert_eq!(job.to_string().matches("business_rule_blocked").count(), 3, "{job}");
+    // Every other item is undone by its own token.
+    let token = undo_token(&fixture, ids[100]).await;
+    let undo = "/audit_logs/audit-logs/actions/undo";
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, undo, json!({"undoToken": token}))
+        .await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.app.rows(&sql).await, [json!({"n": 196})]);
 }

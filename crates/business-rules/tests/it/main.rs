@@ -7,5 +7,8 @@ mod guards;
 mod logs;
 mod nodes;
 mod options;
+mod receiver;
 mod rules;
 mod sets;
+mod time_limits;
+mod webhooks;

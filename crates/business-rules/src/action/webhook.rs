@@ -1,0 +1,208 @@
+//! The action `CALL_WEBHOOK`: its address, headers and body.
+
+use backoffice_egress::Egress;
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::template::{Part, Template, shown};
+use crate::condition::Facts;
+use crate::engine::redact::is_secret;
+
+/// The methods, the first one by default.
+pub(super) const METHODS: [&str; 5] = ["POST", "GET", "PUT", "PATCH", "DELETE"];
+/// Longest address, in characters.
+pub(super) const LONGEST_URL: usize = 2000;
+/// Most headers.
+const MOST_HEADERS: usize = 20;
+/// Longest name and value of a header, in bytes.
+const LONGEST_NAME: usize = 100;
+const LONGEST_VALUE: usize = 2000;
+/// Headers that the platform sets, and those that concern the connection.
+const RESERVED: [&str; 9] = [
+    "host",
+    "content-length",
+    "connection",
+    "cookie",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "upgrade",
+    "expect",
+];
+
+/// A request to an address of the tenant's choice.
+#[derive(Debug, Clone)]
+pub(crate) struct Webhook {
+    pub(crate) url: UrlTemplate,
+    pub(crate) method: &'static str,
+    /// Names in lower case, and values.
+    pub(crate) headers: Vec<(String, Template)>,
+    /// The body; `None` for the usual one.
+    pub(crate) body: Option<Value>,
+}
+
+/// An address with references in its path and query only.
+#[derive(Debug, Clone)]
+pub(crate) struct UrlTemplate(Template);
+
+impl UrlTemplate {
+    /// Parses an address.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(text: &str, egress: Option<&Egress>) -> Result<Self, String> {
+        let invalid =
+            || "must be a URL such as https://example.com/path, with references only behind the host".to_owned();
+        let authority = text.find("://").map(|at| at + 3).ok_or_else(invalid)?;
+        let rest = text.get(authority..).unwrap_or_default();
+        let end = rest.find(['/', '?', '#']).map_or(text.len(), |at| authority + at);
+        if text.find("{{").is_some_and(|at| at < end) || text.contains(|c: char| c.is_control() || c == '\\') {
+            return Err(invalid());
+        }
+        let template = Template::parse(text);
+        let sample: String = template.0.iter().map(sample).collect();
+        let url = Url::parse(&sample).map_err(|_| invalid())?;
+        if has_dots(&sample) {
+            return Err("must not have `.` or `..` in its path".to_owned());
+        }
+        match egress.map(|egress| egress.check(&url)) {
+            Some(Err(reason)) => Err(reason.to_string()),
+            _ => Ok(Self(template)),
+        }
+    }
+
+    /// Returns the address with percent-encoded values in place of references; `None` if it is too long, or values would change its path.
+    pub(crate) fn text(&self, facts: &Facts<'_>) -> Option<String> {
+        let mut text = String::new();
+        for part in &self.0.0 {
+            match part {
+                Part::Text(own) => text.push_str(own),
+                Part::Reference(reference) => {
+                    let value = reference.resolve(facts);
+                    let encoded: String = url::form_urlencoded::byte_serialize(shown(&value).as_bytes()).collect();
+                    text.push_str(&encoded.replace('+', "%20"));
+                }
+            }
+        }
+        let is_fine = text.chars().count() <= 2 * LONGEST_URL && !has_dots(&text) && Url::parse(&text).is_ok();
+        is_fine.then_some(text)
+    }
+}
+
+fn sample(part: &Part) -> &str {
+    match part {
+        Part::Text(own) => own,
+        Part::Reference(_) => "x",
+    }
+}
+
+/// Whether a path has segments that would remove others.
+fn has_dots(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.split('/')
+        .any(|segment| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | ".."))
+}
+
+/// Parses the headers of a request.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn headers(config: &Map<String, Value>) -> Result<Vec<(String, Template)>, String> {
+    let fields = match config.get("headers") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Object(fields)) => fields,
+        Some(_) => return Err("must be an object with texts".to_owned()),
+    };
+    if fields.len() > MOST_HEADERS {
+        return Err(format!("must have at most {MOST_HEADERS} headers"));
+    }
+    let mut headers: Vec<(String, Template)> = Vec::new();
+    for (name, value) in fields {
+        let lower = name.to_ascii_lowercase();
+        let is_name = http::HeaderName::from_bytes(lower.as_bytes()).is_ok() && lower.len() <= LONGEST_NAME;
+        if !is_name || headers.iter().any(|(known, _)| *known == lower) {
+            return Err("must have names of headers, each once".to_owned());
+        }
+        if RESERVED.contains(&lower.as_str()) || lower.starts_with("webhook-") || lower.starts_with("proxy-") {
+            return Err(format!("must not set the header {lower}"));
+        }
+        if is_secret(&lower) {
+            return Err(format!(
+                "must not contain the secret header {lower}; receivers verify the signature of the webhook"
+            ));
+        }
+        let text = value.as_str().filter(|text| text.len() <= LONGEST_VALUE);
+        let text = text.filter(|text| !text.contains(char::is_control));
+        let text = text.ok_or_else(|| format!("must have texts of at most {LONGEST_VALUE} characters as values"))?;
+        headers.push((lower, Template::parse(text)));
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use backoffice_egress::EgressConfig;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_are_encoded_and_only_behind_the_host() {
+        let data = json!({"a": "x/../y?z&ü", "dots": ".."});
+        let facts = Facts::for_test(&data);
+        let filled = |url: &str| UrlTemplate::parse(url, None).map(|url| url.text(&facts));
+
+        assert_eq!(
+            filled("https://example.com/a/{{a}}?b={{a}}"),
+            Ok(Some(
+                "https://example.com/a/x%2F..%2Fy%3Fz%26%C3%BC?b=x%2F..%2Fy%3Fz%26%C3%BC".to_owned()
+            ))
+        );
+        assert_eq!(filled("https://example.com/a/{{dots}}/b"), Ok(None));
+        for url in [
+            "https://{{a}}/",
+            "https://example.com{{a}}",
+            "{{a}}",
+            "example.com",
+            "https://e.com/../x",
+        ] {
+            assert!(filled(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn rul_11_literal_addresses_that_are_not_public_are_rejected() {
+        let egress = Egress::new(EgressConfig::default()).expect("created");
+        for url in [
+            "http://127.0.0.1/",
+            "https://[::ffff:10.0.0.1]/x",
+            "https://localhost/{{a}}",
+            "https://user@example.com/",
+            "https://example.com:22/",
+        ] {
+            assert!(UrlTemplate::parse(url, Some(&egress)).is_err(), "{url}");
+        }
+        assert!(UrlTemplate::parse("https://example.com/{{a}}", Some(&egress)).is_ok());
+    }
+
+    #[test]
+    fn reserved_and_secret_headers_are_rejected() {
+        let parse =
+            |value: Value| headers(json!({"headers": value}).as_object().expect("an object")).map(|one| one.len());
+
+        assert_eq!(parse(json!({"X-Source": "a {{b}}", "Accept": "text/plain"})), Ok(2));
+        for name in [
+            "Host",
+            "Webhook-Id",
+            "Cookie",
+            "Authorization",
+            "X-Api-Key",
+            "a b",
+            "Content-Length",
+        ] {
+            assert!(parse(json!({name: "x"})).is_err(), "{name}");
+        }
+        assert!(parse(json!({"x-a": 1})).is_err());
+        assert!(parse(json!({"x-a": "a\r\nb: c"})).is_err());
+    }
+}

@@ -1,0 +1,2 @@
+drop table business_rules_webhook_deliveries;
+drop table business_rules_webhook_secrets;
