@@ -352,7 +352,9 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) ->
     settle::write_rows(tx.conn(), &rows).await?;
     // A transaction with many items has one job for all of them.
     if let Some(batch) = webhooks.first().map(|first: &NewDelivery| first.batch_id) {
-        webhooks.iter_mut().for_each(|one| one.batch_id = batch);
+        for one in &mut webhooks {
+            one.batch_id = batch;
+        }
     }
     queue(tx, &webhooks).await?;
     tx.changed(LOG);

@@ -97,13 +97,8 @@ impl AlertQuery {
 
     /// Returns the requested ids; `None` for all alerts.
     fn requested(&self, violations: &mut Violations) -> Option<Vec<Uuid>> {
-        let id = match self.id.as_deref().map(str::parse).transpose() {
-            Ok(id) => id,
-            Err(_) => {
-                violations.add(Detail::new("id", "must be a UUID", "invalid_value"));
-                None
-            }
-        };
+        let parsed = self.id.as_deref().map(str::parse).transpose();
+        let id = violations.keep(parsed.map_err(|_| Detail::new("id", "must be a UUID", "invalid_value")));
         let by_id = ById {
             id,
             ids: self.ids.clone(),

@@ -1,5 +1,7 @@
 //! The module over HTTP.
 
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
 mod events;
 mod execution;
 mod fixture;
