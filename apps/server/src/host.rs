@@ -115,7 +115,7 @@ pub(crate) fn lacks_secrets(settings: &Settings) -> Result<bool> {
 pub(crate) fn missing_secrets(settings: &Settings) -> Result<Vec<secrets::Secret>> {
     let enabled = modules::enabled(settings.modules.as_deref())?;
     let is_missing = |secret: &secrets::Secret| {
-        enabled.iter().any(|module| module.name == secret.needed_by()) && !settings.has(secret.setting())
+        enabled.iter().any(|module| secret.is_needed_by(module)) && !settings.has(secret.setting())
     };
     Ok(secrets::ALL.into_iter().filter(is_missing).collect())
 }

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use backoffice_core::Module;
 use backoffice_core::config::ConfigError;
 use backoffice_core::ids::Ids;
 use backoffice_core::text::hex;
@@ -58,12 +59,12 @@ impl Secret {
         }
     }
 
-    /// Returns the module that can't start without it, or can't send to browsers.
-    pub(crate) fn needed_by(self) -> &'static str {
+    /// Returns whether a module can't start without it, or can't send to browsers.
+    pub(crate) fn is_needed_by(self, module: &Module) -> bool {
         match self {
-            Self::Jwt | Self::Consent => "auth",
-            Self::Vault => "attachments",
-            Self::WebPush => "devices",
+            Self::Jwt | Self::Consent => module.name == "auth",
+            Self::Vault => module.seals_secrets,
+            Self::WebPush => module.name == "devices",
         }
     }
 
@@ -266,4 +267,20 @@ fn render(document: &Document) -> String {
         text.push_str("]\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+    use crate::modules;
+
+    #[test]
+    fn the_vault_is_needed_by_each_module_that_seals_secrets() {
+        let sealing = ["attachments", "business-rules", "devices", "onboarding"];
+
+        for module in modules::compiled() {
+            let expected = sealing.contains(&module.name);
+            assert_eq!(Secret::Vault.is_needed_by(module), expected, "{}", module.name);
+        }
+    }
 }

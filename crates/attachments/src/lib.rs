@@ -53,6 +53,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["attachments"],
+    seals_secrets: true,
     rate_limits: &[http::UPLOADS, http::SHARED, http::TESTS],
     migrations: Some(MIGRATIONS),
     routes: http::routes,

@@ -44,6 +44,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["business_rules"],
+    seals_secrets: true,
     rate_limits: http::RATE_LIMITS,
     migrations: Some(MIGRATIONS),
     routes: http::routes,

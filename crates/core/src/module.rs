@@ -100,6 +100,8 @@ pub struct Module {
     pub nav_titles: NavTitles,
     /// Sections of the configuration that the module owns.
     pub config_sections: &'static [&'static str],
+    /// Whether the module seals secrets of tenants with the [vault](crate::vault), and so does not start without `vault.keys`.
+    pub seals_secrets: bool,
     /// All limits that the module counts, by address or otherwise: the names allowed in `rate_limits.limits`.
     pub rate_limits: &'static [RateLimit],
     /// Shape of the error bodies.
@@ -144,6 +146,7 @@ impl Module {
             groups: &[],
         },
         config_sections: &[],
+        seals_secrets: false,
         rate_limits: &[],
         errors: ErrorShape::Error,
         migrations: None,

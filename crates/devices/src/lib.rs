@@ -40,6 +40,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["devices", "push"],
+    seals_secrets: true,
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,

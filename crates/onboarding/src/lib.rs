@@ -36,6 +36,7 @@ pub static MODULE: Module = Module {
     requires: &["auth", "directory"],
     rate_limits: http::RATE_LIMITS,
     config_sections: &["onboarding"],
+    seals_secrets: true,
     migrations: Some(MIGRATIONS),
     errors: ErrorShape::OkFalse,
     routes: http::routes,

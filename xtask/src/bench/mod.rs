@@ -5,6 +5,7 @@ mod capture;
 mod compare;
 mod database;
 mod devices;
+mod dispatch;
 mod files;
 pub(crate) mod http;
 mod load;
@@ -41,6 +42,8 @@ enum Other {
     Bulk,
     /// 10,000 reports of devices in a minute, and their cost for other requests
     Devices,
+    /// Reads of a small and of a large dispatch tenant, and the cost of a recomputation of alerts
+    Dispatch,
     /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
     Files,
     /// 10,000 push messages to a gateway that responds after nine seconds, and the wait of another tenant's small jobs
@@ -185,6 +188,7 @@ fn report(workspace: &Workspace, program: &Path, options: &Options) -> Result<Ou
         Some(Other::Files) => files::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Rules) => rules::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Devices) => devices::measure(&postgres, program, &work, options).map(|report| report.to_string()),
+        Some(Other::Dispatch) => dispatch::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Push) => push::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::SignUps) => sign_ups::measure(&postgres, program, &work, options).map(|report| report.to_string()),
         Some(Other::Streams) => streams::measure(&postgres, program, &work, options).map(|report| report.to_string()),
