@@ -75,6 +75,26 @@ async fn aud_20_a_write_of_the_catalog_is_whole_or_absent() {
 }
 
 #[actix_web::test]
+async fn aud_20_a_write_of_files_is_whole_or_absent() {
+    whole_or_absent("attachments.").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_the_calendar_is_whole_or_absent() {
+    whole_or_absent("calendar.").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_assignments_is_whole_or_absent() {
+    whole_or_absent("dispatch.").await;
+}
+
+#[actix_web::test]
+async fn aud_20_a_write_of_rules_is_whole_or_absent() {
+    whole_or_absent("business_rules.").await;
+}
+
+#[actix_web::test]
 async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
     let (failed, lost) = (walk_final(FaultMode::Before).await, walk_final(FaultMode::After).await);
 
@@ -82,7 +102,7 @@ async fn aud_20_a_write_that_can_not_be_undone_is_whole_or_absent() {
 }
 
 /// The groups above: prefixes of commands. A prefix without a dot at its end names whole commands of several entities.
-const GROUPS: [&str; 11] = [
+const GROUPS: [&str; 15] = [
     "auth.role",
     "auth.user",
     "auth.profile",
@@ -94,6 +114,10 @@ const GROUPS: [&str; 11] = [
     "customers.company",
     "customers.person",
     "catalog",
+    "attachments.",
+    "calendar.",
+    "dispatch.",
+    "business_rules.",
 ];
 
 #[actix_web::test]
@@ -179,7 +203,7 @@ async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
-const FINAL: [(&str, Method, &str); 20] = [
+const FINAL: [(&str, Method, &str); 26] = [
     ("directory.tenant.create", Method::POST, "/directory/tenants"),
     ("directory.tenant.update", Method::PUT, "/directory/tenants"),
     ("api_keys.key.create", Method::POST, "/api_keys/keys"),
@@ -223,11 +247,29 @@ const FINAL: [(&str, Method, &str); 20] = [
         Method::GET,
         "/onboarding/onboarding/verify",
     ),
+    ("access.user.deactivate", Method::DELETE, "/access/users/{id}"),
+    ("access.user.reactivate", Method::POST, "/access/users/{id}/reactivate"),
+    ("business_rules.run.execute", Method::POST, "/business_rules/execute"),
+    (
+        "business_rules.webhook_delivery.retry",
+        Method::POST,
+        "/business_rules/webhook-deliveries/{id}/retry",
+    ),
+    (
+        "business_rules.webhook_secret.create",
+        Method::POST,
+        "/business_rules/webhook-secrets",
+    ),
+    (
+        "business_rules.webhook_secret.delete",
+        Method::DELETE,
+        "/business_rules/webhook-secrets",
+    ),
     ("directory.tenant.delete", Method::DELETE, "/directory/tenants"),
 ];
 
 /// Commands that can't be undone and are not tried here, with the reason.
-const NOT_TRIED: [(&str, &str); 9] = [
+const NOT_TRIED: [(&str, &str); 11] = [
     (
         "attachments.quota.set",
         "the command line runs it, and an operator repeats it",
@@ -242,6 +284,14 @@ const NOT_TRIED: [(&str, &str); 9] = [
     ),
     (
         "auth.user.invite",
+        "its request goes on after the commit, and sends the mail: a later fault is reported although the entry remains",
+    ),
+    (
+        "access.user.invite",
+        "its request goes on after the commit, and sends the mail: a later fault is reported although the entry remains",
+    ),
+    (
+        "access.user.resend_invite",
         "its request goes on after the commit, and sends the mail: a later fault is reported although the entry remains",
     ),
     (
@@ -371,7 +421,7 @@ fn rejected(response: &TestResponse, what: &str) {
 }
 
 /// Columns, and fields of snapshots, whose values differ between two runs of the same request.
-const RANDOM: [&str; 10] = [
+const RANDOM: [&str; 11] = [
     "undo_secret",
     "password_hash",
     "token_hash",
@@ -382,6 +432,7 @@ const RANDOM: [&str; 10] = [
     "keyPrefix",
     "prefix",
     "integrity",
+    "last4",
 ];
 
 /// Removes ids that were created since, secrets and request ids, and the times of revocations, which come from the real clock.
@@ -395,6 +446,9 @@ fn shape(known: &BTreeSet<String>, snapshot: DatabaseSnapshot) -> Shape {
                     "auth_revocations" => fields.retain(|name, _| !name.ends_with("_at")),
                     // Sealed with a random nonce.
                     "onboarding_requests" => drop(fields.remove("email")),
+                    "business_rules_webhook_secrets" => drop(fields.remove("secret")),
+                    // Measured.
+                    "business_rules_execution_logs" => drop(fields.remove("execution_time_ms")),
                     _ => {}
                 }
                 without_new_ids(&row, known).to_string()
