@@ -15,6 +15,8 @@ backoffice_core::text_schemas! {
     BusinessRuleType: schema::words(RULE_TYPES);
     /// Status of a webhook.
     BusinessRuleWebhookStatus: schema::words(["pending", "sent", "failed"]);
+    /// Whether a rule is enabled.
+    BusinessRuleEnabled: schema::words(["true", "false", "1", "0"]);
     /// Result of an execution.
     BusinessRuleResult: schema::words(["SUCCESS", "FAILURE", "ERROR"]);
 }

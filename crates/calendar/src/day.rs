@@ -101,13 +101,21 @@ impl utoipa::PartialSchema for Day {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .description(Some("A day of the years 1970 to 2199."))
+            .pattern(Some(
+                "^(19[7-9]|20[0-9]|21[0-9])[0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+            ))
             .examples([serde_json::json!("2026-11-20")])
             .build()
             .into()
     }
 }
 
-impl utoipa::ToSchema for Day {}
+impl utoipa::ToSchema for Day {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "CalendarDay".into()
+    }
+}
 
 #[cfg(test)]
 mod tests {

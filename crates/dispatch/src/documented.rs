@@ -20,6 +20,8 @@ backoffice_core::text_schemas! {
     JobSiteStatus: words(SITE_STATUSES);
     /// Status of an assignment.
     AssignmentStatus: words(ASSIGNMENT_STATUSES);
+    /// Statuses of assignments, joined by commas.
+    AssignmentStatuses: schema::joined_words("Statuses of assignments, joined by commas.", ASSIGNMENT_STATUSES);
     /// Type of a resource.
     ResourceTypeName: words(RESOURCE_TYPES);
 }

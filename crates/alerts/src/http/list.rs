@@ -25,6 +25,10 @@ const SUBJECT_TYPES: [&str; 3] = ["worker", "equipment", "vehicle"];
 text_schemas! {
     /// Type of a subject.
     AlertSubjectType: schema::words(SUBJECT_TYPES);
+    /// Kinds of alerts, joined by commas.
+    AlertKinds: schema::joined_words("Kinds of alerts, joined by commas.", &Kind::ALL.map(Kind::as_str));
+    /// Urgencies, joined by commas.
+    AlertUrgencies: schema::joined_words("Urgencies, joined by commas.", &Urgency::ALL.map(Urgency::as_str));
 }
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -67,8 +71,10 @@ struct AlertQuery {
     #[param(value_type = Option<IdList>, inline)]
     subject_ids: Option<String>,
     /// Only these kinds, joined by commas.
+    #[param(value_type = Option<AlertKinds>, inline)]
     kinds: Option<String>,
     /// Only these urgencies, joined by commas.
+    #[param(value_type = Option<AlertUrgencies>, inline)]
     urgencies: Option<String>,
     /// Only alerts that the caller has not read.
     #[param(value_type = Option<bool>)]

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use super::{INVALID, worded};
 use crate::acl;
 use crate::commands::{self, RuleInput};
-use crate::documented::BusinessRuleType;
+use crate::documented::{BusinessRuleEnabled, BusinessRuleType};
 use crate::model::{RULE_TYPES, Rule};
 use crate::query::rules::{self as query, RuleFilter, RuleItem};
 
@@ -58,6 +58,7 @@ struct RuleQuery {
     /// Only this change.
     event_type: Option<String>,
     /// Only enabled rules (`true` or `1`), or only disabled ones (`false` or `0`).
+    #[param(value_type = Option<BusinessRuleEnabled>, inline)]
     enabled: Option<String>,
 }
 

@@ -66,6 +66,13 @@ pub fn optional_line(max: usize) -> ObjectBuilder {
     optional(&about, &format!("{LINE_CHARACTER}*{VISIBLE_CHARACTER}")).max_length(Some(max))
 }
 
+/// Returns the schema of a list of these words, joined by commas.
+#[must_use]
+pub fn joined_words(about: &str, words: &[&str]) -> ObjectBuilder {
+    let word = words.join("|");
+    pattern(about, format!("^ *({word})?( *, *({word})?)* *$"))
+}
+
 /// Returns the schema of one of these words.
 #[must_use]
 pub fn words(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {

@@ -15,7 +15,7 @@ use crate::commands::{
     AssignmentChanges, AssignmentWritten, AssignmentsWritten, BulkCreateAssignments, CreateAssignment,
     DeleteAssignment, NewAssignment, NewAssignments, UpdateAssignment,
 };
-use crate::documented::ResourceTypeName;
+use crate::documented::{AssignmentStatuses, ResourceTypeName};
 use crate::error::missing_as;
 use crate::foreign::WINDOW;
 use crate::model::{ASSIGNMENT, Assignment};
@@ -97,7 +97,8 @@ struct AssignmentQuery {
     /// Only assignments of these subjects, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     subject_ids: Option<String>,
-    /// Only these states, joined by commas.
+    /// Only these statuses, joined by commas.
+    #[param(value_type = Option<AssignmentStatuses>, inline)]
     statuses: Option<String>,
     /// Only assignments with, or without a critical conflict: an overlap with another one of the subject, or with its unavailability.
     #[param(value_type = Option<bool>)]
