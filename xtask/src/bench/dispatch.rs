@@ -135,7 +135,7 @@ fn seed(database: &Database, tenant: Uuid, organization: Uuid, size: u32) -> Res
          insert into dispatch_job_sites (tenant_id, id, organization_id, name, status, created_at, updated_at)
          select {own}, 'Site ' || n, 'active', {now} from generate_series(0, 51) n, (values ('site')) k (kind);
          insert into dispatch_resources (tenant_id, id, organization_id, type, name, is_active, created_at, updated_at)
-         select {own}, 'Resource ' || n, 'worker', true, {now}
+         select {own}, 'worker', 'Resource ' || n, true, {now}
          from generate_series(0, {RESOURCES} - 1) n, (values ('resource')) k (kind);
          insert into dispatch_assignments (tenant_id, id, organization_id, job_site_id, subject_type, subject_id, start_at, end_at, status,
              created_at, updated_at)
@@ -152,7 +152,7 @@ fn seed(database: &Database, tenant: Uuid, organization: Uuid, size: u32) -> Res
              now() - n * interval '1 second', '2100-01-01', {now}
          from generate_series(1, {size} / {ALERT_EVERY}) n, (values ('alert')) k (kind);
          insert into dispatch_resources (tenant_id, id, organization_id, type, name, is_active, created_at, updated_at)
-         select {own}, 'Affected ' || n, 'worker', true, {now} from generate_series(1, {AFFECTED}) n, (values ('affected')) k (kind);
+         select {own}, 'worker', 'Affected ' || n, true, {now} from generate_series(1, {AFFECTED}) n, (values ('affected')) k (kind);
          insert into dispatch_assignments (tenant_id, id, organization_id, job_site_id, subject_type, subject_id, start_at, end_at, status,
              created_at, updated_at)
          select {own}, {closed}, 'worker', md5('{tenant}' || 'affected' || n)::uuid, '2090-01-02T08:00Z', '2090-01-02T16:00Z', 'planned', {now}
