@@ -53,7 +53,6 @@ CODES = {
     "subject_not_found": "no resource of this type exists or is visible",
     "too_many_feeds": "the user has as many feeds as a user may have",
     "too_many_occurrences": "the rule repeats too often",
-    "webhook_secret_limit_reached": "two secrets are valid already",
     "type_immutable": "the type does not change after the creation",
     "user_not_found": "the user does not exist, or the resource is not a worker",
     "organization_required": "no organization is named or selected",

@@ -37,7 +37,7 @@ const UNTAGGED: [(&str, &str); 13] = [
     ("/docs/{file}", "a file, with a tag of its own"),
     (
         "/calendar/feed/{token}",
-        "a file for whoever knows its address, with a tag of its own",
+        "a public file, with a tag of its own",
     ),
     (
         "/alerts/alerts",

@@ -20,7 +20,7 @@ pub use window::{CreateWindow, DeleteWindow, NewWindow, UpdateWindow, WindowChan
 
 use crate::model;
 
-/// Rejects the id of a body that is no UUID. The handler compares it with the id of the path.
+/// Rejects an `id` in a body that is not a UUID. The handler compares it with the id in the path.
 fn validate_id(id: &Patch<String>, validator: &mut Validator) {
     let is_valid = match id {
         Patch::Keep => true,
