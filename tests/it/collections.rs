@@ -35,10 +35,7 @@ const UNTAGGED: [(&str, &str); 13] = [
         "belongs to one user and one language; a few rows",
     ),
     ("/docs/{file}", "a file, with a tag of its own"),
-    (
-        "/calendar/feed/{token}",
-        "a public file, with a tag of its own",
-    ),
+    ("/calendar/feed/{token}", "a public file, with a tag of its own"),
     (
         "/alerts/alerts",
         "alerts end because time passes, and no command writes marks",
