@@ -51,6 +51,8 @@ pub(crate) struct RuleBody {
     pub(crate) failure: Vec<Action>,
     /// Whether the rule needs the e-mail address of the user.
     pub(crate) needs_email: bool,
+    /// Whether the rule needs the date in the zone of the record's organization.
+    pub(crate) needs_local_date: bool,
 }
 
 impl CompiledRule {
@@ -59,11 +61,13 @@ impl CompiledRule {
         let [success, failure] = row.actions(platform, None, &mut validator);
         let condition = row.condition_expression.as_ref().unwrap_or(&Value::Null);
         let condition = condition::compile(condition).ok().filter(|_| validator.check().is_ok());
+        let mentions = |condition: &Condition, name: &str| {
+            let mut actions = [&row.success_actions, &row.failure_actions].into_iter();
+            condition.mentions(&Reference::parse(name)) || actions.any(|actions| actions.to_string().contains(name))
+        };
         let body = condition.map(|condition| RuleBody {
-            needs_email: condition.mentions(&Reference::parse("user.email"))
-                || [&row.success_actions, &row.failure_actions]
-                    .iter()
-                    .any(|actions| actions.to_string().contains("user.email")),
+            needs_email: mentions(&condition, "user.email"),
+            needs_local_date: mentions(&condition, "localToday"),
             condition,
             success,
             failure,

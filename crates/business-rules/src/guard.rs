@@ -13,7 +13,7 @@ use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG};
-use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, recipients, user_of};
+use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, need_local_date, recipients, user_of};
 use crate::webhooks::{NewDelivery, queue};
 
 /// Largest header with messages, in bytes.
@@ -137,7 +137,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     }
     let started = Instant::now();
     let user = user(tx, &candidates).await?;
-    let outcome = validate_all(tx, &change, &candidates, &user)?;
+    let outcome = validate_all(tx, &change, &candidates, &user).await?;
     metrics::histogram!("business_rules_guard_seconds").record(started.elapsed().as_secs_f64());
     let verdict = decide(tx, change, user, outcome)?;
     let result = match verdict {
@@ -165,8 +165,8 @@ async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<RunUser> {
     Ok(user)
 }
 
-fn validate_all(
-    tx: &Tx<'_>,
+async fn validate_all(
+    tx: &mut Tx<'_>,
     change: &ValidatedChange<'_>,
     rules: &[Arc<CompiledRule>],
     user: &RunUser,
@@ -178,7 +178,11 @@ fn validate_all(
     }
     let id = change.id.to_string();
     let subject = subject(tx.tenant(), change, &id);
-    let facts = subject.facts(user.clone(), ctx.now());
+    let local_date = match need_local_date(rules) {
+        true => subject.local_date(tx.conn(), ctx.platform(), ctx.now()).await?,
+        false => None,
+    };
+    let facts = subject.facts(user.clone(), ctx.now(), local_date);
     let started = Instant::now();
     let mut outcome = RunOutcome::default();
     for rule in rules {

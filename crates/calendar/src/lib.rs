@@ -72,6 +72,7 @@ pub static MODULE: Module = Module {
 fn register(registry: &mut Registry) {
     commands::register(registry);
     registry
+        .extend(zones::ORGANIZATION_ZONE)
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE)
         .deferred_work(changed::handle_zones)
         .deferred_work(changed::handle)

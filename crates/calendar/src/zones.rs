@@ -1,5 +1,6 @@
 //! Time zones: the one place where a date becomes an instant.
 
+use backoffice_core::organization_zone::OrganizationZone;
 use backoffice_core::{Error, Platform, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -132,6 +133,16 @@ pub async fn zone_of(
         Some(name) => stored_zone(&name),
     }
 }
+
+/// The zones of organizations for other modules.
+pub(crate) const ORGANIZATION_ZONE: OrganizationZone = OrganizationZone {
+    local_date: |connection, platform, tenant, organization, instant| {
+        Box::pin(async move {
+            let zone = zone_of(connection, platform, tenant, organization).await?;
+            Ok(zone.local_date(instant))
+        })
+    },
+};
 
 /// Finds a zone by its stored name.
 pub(crate) fn stored_zone(name: &str) -> Result<Zone> {

@@ -25,6 +25,7 @@ pub mod jobs;
 pub mod list;
 pub mod mail;
 pub mod module;
+pub mod organization_zone;
 pub mod placement;
 pub mod platform;
 pub mod poll;

@@ -151,6 +151,8 @@ fn seed(database: &Database, tenant: Uuid, organization: Uuid, size: u32) -> Res
          select {own}, 'subject_inactive', 'subject_inactive', 1, 'worker', md5('{tenant}' || 'gone' || n)::uuid, 'Gone ' || n, 'subject',
              now() - n * interval '1 second', '2100-01-01', {now}
          from generate_series(1, {size} / {ALERT_EVERY}) n, (values ('alert')) k (kind);
+         insert into alerts_counts (tenant_id, id, organization_id, kind, alerts, created_at, updated_at)
+         select {own}, 'subject_inactive', {size} / {ALERT_EVERY}, {now} from (values ('count', 0)) k (kind, n);
          insert into dispatch_resources (tenant_id, id, organization_id, type, name, is_active, created_at, updated_at)
          select {own}, 'worker', 'Affected ' || n, true, {now} from generate_series(1, {AFFECTED}) n, (values ('affected')) k (kind);
          insert into dispatch_assignments (tenant_id, id, organization_id, job_site_id, subject_type, subject_id, start_at, end_at, status,

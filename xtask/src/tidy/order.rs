@@ -30,6 +30,7 @@ const ORDER: &[&str] = &[
     "mail",
     "db",
     "platform",
+    "organization_zone",
     "cache",
     "collections",
     // The caller.

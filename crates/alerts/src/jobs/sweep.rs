@@ -14,7 +14,8 @@ use crate::kinds::{Kind, Urgency};
 /// Alerts that one step resolves, all of one tenant: the stream of a tenant's events is locked until the commit.
 const CHUNK: i64 = 500;
 
-/// Stores what readers see already, because time has passed: alerts that have ended, and overlaps whose other job sites have.
+/// Stores what readers see already, because time has passed: alerts that have ended, and overlaps whose other job sites have. Then joins the rows
+/// of the numbers of open alerts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SweepAlerts {}
 
@@ -44,6 +45,20 @@ from (
             where x.tenant_id = l.tenant_id and x.alert_id = l.id and x.end_at > $1) = 1
     limit $2 for update skip locked
 ) due where a.tenant_id = due.tenant_id and a.id = due.id";
+
+/// Joins the numbers of open alerts: one row of each organization and kind takes the place of several, and none that of zero.
+const JOIN_COUNTS: &str = "\
+with several as (
+    select tenant_id, organization_id, kind from alerts_counts
+    group by tenant_id, organization_id, kind having count(*) > 1 or sum(alerts) = 0
+), joined as (
+    delete from alerts_counts c using several s
+    where c.tenant_id = s.tenant_id and c.organization_id = s.organization_id and c.kind = s.kind
+    returning c.tenant_id, c.organization_id, c.kind, c.alerts, c.created_at
+)
+insert into alerts_counts (tenant_id, id, organization_id, kind, alerts, created_at, updated_at)
+select tenant_id, gen_random_uuid(), organization_id, kind, sum(alerts), min(created_at), $1
+from joined group by tenant_id, organization_id, kind having sum(alerts) <> 0";
 
 const COUNT: &str = "\
 select urgency_rank, count(*) as alerts from alerts_alerts where resolved_at is null and expires_at > $1 group by urgency_rank";
@@ -104,6 +119,10 @@ impl Job for SweepAlerts {
         let resolved: Vec<Resolved> = Prepared(statement).load(connection).await?;
         let is_done = resolved.is_empty() && i64::try_from(aged).is_ok_and(|aged| aged < CHUNK);
         if is_done {
+            sql_query(JOIN_COUNTS)
+                .bind::<Timestamptz, _>(now)
+                .execute(connection)
+                .await?;
             report(connection, now).await?;
         }
         if let Some(tenant) = resolved.as_slice().first().map(|one| one.tenant_id) {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use backoffice_core::Result;
 use backoffice_core::db::Prepared;
 use diesel::QueryableByName;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::{Array, BigInt, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::filter::{AlertFilter, OPEN, READ, Viewer, bound, condition, visible};
+use super::filter::{AlertFilter, OPEN, Viewer, bound, condition, visible};
 use crate::kinds::{Kind, Urgency};
 
 /// The numbers beside a page.
@@ -24,25 +24,48 @@ pub(crate) struct Counts {
     pub(crate) unread: i64,
 }
 
+/// Returns the common table expression `open`: for each kind the visible open alerts, and those of them that the viewer has read. The numbers that
+/// are kept are of alerts without `resolved_at`; those that have ended since are taken off. Its cost does not depend on the number of open alerts,
+/// but on those that the viewer has read.
+fn open_by_kind(viewer: &Viewer) -> String {
+    let visible = visible(viewer);
+    format!(
+        "open as materialized (select o.kind, sum(o.alerts)::bigint as alerts, sum(o.read)::bigint as read from ( \
+             select a.kind, a.alerts, 0 as read from alerts_counts a where {visible} \
+             union all \
+             select a.kind, -1, 0 from alerts_alerts a where {visible} and a.resolved_at is null and a.expires_at <= $4 \
+             union all \
+             select a.kind, 0, 1 from alerts_reads r join alerts_alerts a on a.tenant_id = r.tenant_id and a.id = r.alert_id \
+             where r.tenant_id = $1 and r.user_id = $3 and {visible} and {OPEN} \
+         ) o group by o.kind)"
+    )
+}
+
 /// Counts what a list shows, and what the viewer has not read, with one statement.
 pub(crate) async fn count(connection: &AsyncPgConnection, viewer: &Viewer, filter: &AlertFilter) -> Result<Counts> {
-    let (visible, listed) = (visible(viewer), condition(viewer, filter));
-    let open = format!("{visible} and {OPEN}");
-    let total = match listed == open {
-        true => "(select alerts from open)".to_owned(),
-        false => format!("(select count(*) from alerts_alerts a where {listed})"),
+    let total = match filter.only_open_of_kinds() {
+        true => "(select coalesce(sum(o.alerts), 0)::bigint from open o \
+                  where ($8 is null or o.kind = any($8)) and ($9 is null or o.kind = any($11)))"
+            .to_owned(),
+        false => format!(
+            "(select count(*) from alerts_alerts a where {})",
+            condition(viewer, filter)
+        ),
     };
-    // Marks are counted from the marks, of which a user usually has fewer than there are alerts.
     let text = format!(
-        "with open as materialized (select count(*) as alerts from alerts_alerts a where {open}), \
-         read as materialized (select count(*) as alerts from alerts_reads r \
-             join alerts_alerts a on a.tenant_id = r.tenant_id and a.id = r.alert_id \
-             where r.tenant_id = $1 and r.user_id = $3 and {open}) \
-         select {total} as total, (select alerts from open) - (select alerts from read) as unread"
+        "with {} select {total} as total, (select coalesce(sum(o.alerts - o.read), 0)::bigint from open o) as unread",
+        open_by_kind(viewer)
     );
-    Ok(Prepared(bound(text, viewer, filter))
-        .get_result(&mut &*connection)
-        .await?)
+    let urgent: Vec<&str> = match &filter.urgency_ranks {
+        None => Vec::new(),
+        Some(ranks) => Kind::ALL
+            .into_iter()
+            .filter(|kind| ranks.contains(&kind.urgency().rank()))
+            .map(Kind::as_str)
+            .collect(),
+    };
+    let statement = bound(text, viewer, filter).bind::<Array<Text>, _>(urgent);
+    Ok(Prepared(statement).get_result(&mut &*connection).await?)
 }
 
 /// The numbers of open alerts.
@@ -70,10 +93,9 @@ struct OfKind {
 
 /// Counts the open alerts that the viewer may see.
 pub(crate) async fn summarize(connection: &AsyncPgConnection, viewer: &Viewer) -> Result<Summary> {
-    let visible = visible(viewer);
     let text = format!(
-        "select a.kind, count(*) as alerts, count(*) filter (where not {READ}) as unread \
-         from alerts_alerts a where {visible} and {OPEN} group by a.kind"
+        "with {} select o.kind, o.alerts, o.alerts - o.read as unread from open o",
+        open_by_kind(viewer)
     );
     let filter = AlertFilter::default();
     let rows: Vec<OfKind> = Prepared(bound(text, viewer, &filter)).load(&mut &*connection).await?;

@@ -49,6 +49,25 @@ pub(crate) struct AlertFilter {
     pub(crate) resolved: Option<bool>,
 }
 
+impl AlertFilter {
+    /// Says whether the filter finds the open alerts of some kinds, or of all, and leaves out none of them.
+    pub(crate) fn only_open_of_kinds(&self) -> bool {
+        let Self {
+            ids,
+            job_sites,
+            subject_type,
+            subjects,
+            kinds: _,
+            urgency_ranks: _,
+            unread_only,
+            acknowledged,
+            resolved,
+        } = self;
+        let selects_rows = ids.is_some() || job_sites.is_some() || subject_type.is_some() || subjects.is_some();
+        *resolved == Some(false) && !selects_rows && !unread_only && acknowledged.is_none()
+    }
+}
+
 /// A statement about alerts. The values of viewer and filter come first.
 pub(crate) type Statement = BoxedSqlQuery<'static, Pg, SqlQuery>;
 

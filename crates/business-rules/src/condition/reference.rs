@@ -41,6 +41,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) data: &'a Value,
     /// The UTC date.
     pub(crate) today: Cow<'a, str>,
+    /// The date in the zone of the record's organization, if a rule of the run needs it; the UTC date without an organization.
+    pub(crate) local_today: Cow<'a, str>,
     /// The instant of the run.
     pub(crate) now: Cow<'a, str>,
     pub(crate) user: RunUser,
@@ -100,8 +102,8 @@ impl Reference {
             Self::Fact(fact) => fact,
         };
         let text: Option<&str> = match fact {
-            // Organizations have no zone of their own yet: their date is that of UTC.
-            Fact::Today | Fact::LocalToday => Some(&facts.today),
+            Fact::Today => Some(&facts.today),
+            Fact::LocalToday => Some(&facts.local_today),
             Fact::Now => Some(&facts.now),
             Fact::UserId => facts.user.id.as_deref(),
             Fact::UserEmail => facts.user.email.as_deref(),
@@ -122,6 +124,7 @@ impl<'a> Facts<'a> {
         Self {
             data,
             today: "2026-11-20".into(),
+            local_today: "2026-11-21".into(),
             now: "2026-11-20T08:15:30.123Z".into(),
             user: RunUser::default(),
             tenant: "00000000-0000-0000-0000-000000000001".into(),

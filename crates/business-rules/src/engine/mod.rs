@@ -13,9 +13,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backoffice_core::Timestamp;
 use backoffice_core::identity::{ActorKind, Identity};
+use backoffice_core::organization_zone::local_date;
+use backoffice_core::{Platform, Result, Timestamp};
+use diesel_async::AsyncPgConnection;
 use serde_json::{Map, Value, json};
+use time::Date;
 use uuid::Uuid;
 
 use crate::action::{MessageLevel, Severity};
@@ -35,12 +38,29 @@ pub(crate) struct RunSubject<'a> {
 }
 
 impl<'a> RunSubject<'a> {
-    /// Returns the values to which conditions and texts refer.
-    pub(crate) fn facts(&self, user: RunUser, now: Timestamp) -> Facts<'a> {
+    /// Returns the date in the zone of the record's organization; `None` without an organization.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub(crate) async fn local_date(
+        &self,
+        connection: &AsyncPgConnection,
+        platform: &Platform,
+        now: Timestamp,
+    ) -> Result<Option<Date>> {
+        let Some(organization) = self.organization else { return Ok(None) };
+        let of = (self.tenant, organization);
+        Ok(Some(local_date(connection, platform, of, now).await?))
+    }
+
+    /// Returns the values to which conditions and texts refer. Without a local date, it is that of UTC.
+    pub(crate) fn facts(&self, user: RunUser, now: Timestamp, local_date: Option<Date>) -> Facts<'a> {
         let now = now.to_string();
+        let today: String = now.chars().take(10).collect();
         Facts {
             data: self.data,
-            today: Cow::Owned(now.chars().take(10).collect()),
+            local_today: Cow::Owned(local_date.map_or_else(|| today.clone(), |date| date.to_string())),
+            today: Cow::Owned(today),
             now: Cow::Owned(now),
             user,
             tenant: Cow::Owned(self.tenant.to_string()),
@@ -50,6 +70,13 @@ impl<'a> RunSubject<'a> {
             event_type: self.event_type,
         }
     }
+}
+
+/// Whether one of the rules needs the date in the zone of the record's organization.
+pub(crate) fn need_local_date(rules: &[Arc<CompiledRule>]) -> bool {
+    rules
+        .iter()
+        .any(|rule| rule.body.as_ref().is_some_and(|body| body.needs_local_date))
 }
 
 /// Returns the user of an identity, without the e-mail address.

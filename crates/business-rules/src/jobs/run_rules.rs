@@ -14,7 +14,7 @@ use crate::compiled::{self, CompiledRule};
 use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::settle::{self, About};
-use crate::engine::{RunOutcome, RunSubject, Trigger, failure, run};
+use crate::engine::{RunOutcome, RunSubject, Trigger, failure, need_local_date, run};
 use crate::guard::fields_of;
 
 /// The rules that an event starts. The cursor counts the finished ones: a crash repeats at most the rule that was under way.
@@ -110,8 +110,13 @@ async fn executed(
     let identity = Identity::limited(name, subject.tenant, rule.organization, &rule.effect_features);
     let ctx = RequestContext::limited(call, identity).await?;
     let ctx = ctx.caused_by(Cause { rule: rule.id, depth });
-    let facts = subject.facts(user, call.now);
-    run::run(&ctx, std::slice::from_ref(rule), subject, &facts, false).await
+    let rules = std::slice::from_ref(rule);
+    let local_date = match need_local_date(rules) {
+        true => subject.local_date(&*ctx.read().await?, call.platform(), call.now).await?,
+        false => None,
+    };
+    let facts = subject.facts(user, call.now, local_date);
+    run::run(&ctx, rules, subject, &facts, false).await
 }
 
 /// Returns the record as it is after the change, or was before a deletion, with the record before and the names of the changed fields.

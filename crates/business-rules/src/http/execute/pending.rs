@@ -15,7 +15,7 @@ use super::input::ExecutionRequest;
 use crate::commands::{RecordRun, record_id};
 use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
 use crate::condition::reference::RunUser;
-use crate::engine::{RunOutcome, RunSubject, Trigger, recipients, run, settle, user_of};
+use crate::engine::{RunOutcome, RunSubject, Trigger, need_local_date, recipients, run, settle, user_of};
 use crate::model::Run;
 
 /// An execution that has not begun: the request with everything that rules need.
@@ -112,7 +112,11 @@ impl<'a> PendingRun<'a> {
             event_type: request.event_type.as_deref(),
             data: &request.data,
         };
-        let facts = subject.facts(self.user.clone(), ctx.now());
+        let local_date = match need_local_date(rules) {
+            true => subject.local_date(&*ctx.read().await?, ctx.platform(), ctx.now()).await?,
+            false => None,
+        };
+        let facts = subject.facts(self.user.clone(), ctx.now(), local_date);
         let outcome = run::run(ctx, rules, subject, &facts, request.is_dry).await?;
         let result = if outcome.allows() { "allowed" } else { "blocked" };
         let trigger = self.trigger.word();
