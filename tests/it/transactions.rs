@@ -269,7 +269,7 @@ const FINAL: [(&str, Method, &str); 26] = [
 ];
 
 /// Commands that can't be undone and are not tried here, with the reason.
-const NOT_TRIED: [(&str, &str); 11] = [
+const NOT_TRIED: [(&str, &str); 12] = [
     (
         "attachments.quota.set",
         "the command line runs it, and an operator repeats it",
@@ -306,6 +306,10 @@ const NOT_TRIED: [(&str, &str); 11] = [
     (
         "calendar.series.extend",
         "a job runs it, and the next run extends a series that failed",
+    ),
+    (
+        "calendar.working_calendar.derive",
+        "a job runs it, and the worker repeats a failed job",
     ),
     (
         "auth.role_acl.sync",

@@ -12,6 +12,9 @@ pub struct AlertsConfig {
     /// How long a resolved alert is kept, 1 to 3650 days. Default 180 days.
     #[serde(deserialize_with = "duration")]
     pub retention: Duration,
+    /// How often alerts that have ended are marked as resolved, 1 minute to 1 hour. Default 1 minute. Requests show the right state in between.
+    #[serde(deserialize_with = "duration")]
+    pub sweep: Duration,
     /// Subjects behind a changed job site or working calendar whose alerts are recomputed in the transaction of the change, 0 to 2000; a job recomputes the
     /// others. Default 200.
     pub inline_subjects: usize,
@@ -24,6 +27,7 @@ impl Default for AlertsConfig {
     fn default() -> Self {
         Self {
             retention: Duration::from_hours(24 * 180),
+            sweep: Duration::from_mins(1),
             inline_subjects: 200,
             escalate_after: Duration::from_mins(30),
         }
@@ -37,6 +41,9 @@ impl AlertsConfig {
                 "alerts.retention",
                 "must be between 1 day and 3650 days",
             ));
+        }
+        if !(Duration::from_mins(1)..=Duration::from_hours(1)).contains(&self.sweep) {
+            return Err(ConfigError::new("alerts.sweep", "must be between 1 minute and 1 hour"));
         }
         if self.inline_subjects > 2000 {
             return Err(ConfigError::new("alerts.inline_subjects", "must be between 0 and 2000"));

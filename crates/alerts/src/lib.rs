@@ -67,6 +67,8 @@ fn register(registry: &mut Registry) {
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let config: AlertsConfig = startup.config().section("alerts")?;
-    startup.provide(Arc::new(config.checked()?));
+    let config = config.checked()?;
+    startup.run_every(jobs::SWEEP_SCHEDULE, config.sweep);
+    startup.provide(Arc::new(config));
     Ok(())
 }

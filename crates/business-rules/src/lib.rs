@@ -6,6 +6,7 @@ pub mod model;
 pub mod query;
 
 mod action;
+mod administration;
 mod compiled;
 mod condition;
 mod config;
@@ -30,6 +31,7 @@ use backoffice_core::registry::{Registry, Startup};
 use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
 
+pub use administration::{WebhookSummary, list_webhooks, retry_webhook};
 pub use config::RulesConfig;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");

@@ -7,6 +7,7 @@ pub mod model;
 mod busy;
 mod changed;
 mod config;
+mod dated;
 mod day;
 mod derivation;
 mod documented;
@@ -40,9 +41,10 @@ use diesel_migrations::embed_migrations;
 pub use busy::{Busy, BusyInterval, BusyQuery, FindBusy};
 pub use changed::{Changed, Observer};
 pub use config::CalendarConfig;
+pub use dated::DatedTable;
 pub use day::Day;
 pub use derivation::lock_zones;
-pub use jobs::ExtendAllSeries;
+pub use jobs::{ExtendAllSeries, derive_if_newer};
 pub use query::calendars::working_days_of;
 pub use resource_check::ResourceCheck;
 pub use subject::{ResourceType, Subject, lock_subjects, lock_subjects_of};
@@ -66,6 +68,7 @@ pub static MODULE: Module = Module {
     routes: http::routes,
     register,
     start,
+    background: jobs::background,
     ..Module::EMPTY
 };
 
@@ -73,11 +76,13 @@ fn register(registry: &mut Registry) {
     commands::register(registry);
     registry
         .extend(zones::ORGANIZATION_ZONE)
+        .extend(dated::WINDOWS)
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE)
         .deferred_work(changed::handle_zones)
         .deferred_work(changed::handle)
         .subscribe(subscribers::FORGET_USER)
         .job::<ExtendAllSeries>()
+        .job::<jobs::DeriveAllInstants>()
         .schedule::<ExtendAllSeries>(jobs::EXTEND_SCHEDULE, jobs::EXTEND_EVERY);
 }
 

@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod commands;
 mod documented;
 mod error;
+mod examples;
 mod http;
 mod interceptors;
 pub mod model;
@@ -39,6 +40,7 @@ pub static MODULE: Module = Module {
 fn register(registry: &mut Registry) {
     bulk::register(registry);
     registry
+        .extend(examples::EXAMPLES)
         .entity::<model::Product>()
         .entity::<model::Variant>()
         .entity::<model::Price>()

@@ -17,6 +17,7 @@ pub mod document;
 pub mod erasure;
 pub mod error;
 pub mod events;
+pub mod examples;
 pub mod http;
 pub mod identity;
 pub mod ids;

@@ -6,7 +6,7 @@ use crate::command::{Command, CommandRegistry, DeferredWork, Entity, Interceptor
 use crate::config::{Config, ConfigError};
 use crate::events::{Subscriber, Subscribers};
 use crate::identity::{Authenticator, Authenticators, OrganizationTree};
-use crate::jobs::{Job, JobKinds};
+use crate::jobs::{Job, JobKinds, ScheduleIntervals};
 use crate::platform::{Extensions, Provided};
 use crate::vault::{self, Vault};
 
@@ -115,6 +115,7 @@ pub struct Startup<'a> {
     vault: &'a Arc<Vault>,
     provided: Provided,
     authenticators: Vec<Arc<dyn Authenticator>>,
+    intervals: ScheduleIntervals,
 }
 
 impl std::fmt::Debug for Startup<'_> {
@@ -130,11 +131,13 @@ impl<'a> Startup<'a> {
             vault,
             provided: Provided::default(),
             authenticators: Vec::new(),
+            intervals: ScheduleIntervals::default(),
         }
     }
 
     pub(crate) fn finish(mut self) -> Provided {
         self.provided.insert(Arc::new(Authenticators(self.authenticators)));
+        self.provided.insert(Arc::new(self.intervals));
         self.provided
     }
 
@@ -173,6 +176,12 @@ impl<'a> Startup<'a> {
     /// Adds an authenticator.
     pub fn authenticator(&mut self, authenticator: Arc<dyn Authenticator>) -> &mut Self {
         self.authenticators.push(authenticator);
+        self
+    }
+
+    /// Sets the interval of a schedule whose module has a setting for it. It applies from the next run on. Schedules are looked at once a minute.
+    pub fn run_every(&mut self, schedule: &'static str, every: std::time::Duration) -> &mut Self {
+        self.intervals.set(schedule, every);
         self
     }
 

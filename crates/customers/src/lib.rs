@@ -10,6 +10,7 @@ mod records;
 mod destination;
 mod documented;
 mod error;
+mod examples;
 mod foreign;
 mod http;
 mod interceptors;
@@ -47,6 +48,8 @@ pub static MODULE: Module = Module {
 fn register(registry: &mut Registry) {
     commands::register(registry);
     bulk::register(registry);
-    registry.interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_CUSTOMERS);
+    registry
+        .extend(examples::EXAMPLES)
+        .interceptor(interceptors::KEEP_ORGANIZATIONS_WITH_CUSTOMERS);
     records::register(registry);
 }

@@ -14,6 +14,7 @@ mod conflicts;
 mod documented;
 mod error;
 mod events;
+mod examples;
 mod foreign;
 mod http;
 mod interceptors;
@@ -65,7 +66,9 @@ fn register(registry: &mut Registry) {
     commands::register(registry);
     progress::register::<BulkUpdateAssignments>(registry);
     registry
+        .extend(examples::EXAMPLES)
         .extend(observer::DERIVE_ASSIGNMENTS)
+        .extend(observer::DATED_ASSIGNMENTS)
         .extend(busy::ASSIGNMENTS)
         .extend(strict_resources::EXISTING)
         .deferred_work(reject_conflicts::run)

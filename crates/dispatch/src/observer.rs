@@ -1,6 +1,6 @@
 //! A new time zone of an organization moves its assignments that were given by dates.
 
-use backoffice_calendar::{Changed, Day, Observer, lock_zones};
+use backoffice_calendar::{Changed, DatedTable, Day, Observer, lock_zones};
 use backoffice_core::Result;
 use backoffice_core::command::{Entity, Tx};
 use backoffice_core::db::Prepared;
@@ -18,6 +18,12 @@ use crate::schema::dispatch_assignments as assignments;
 pub(crate) const DERIVE_ASSIGNMENTS: Observer = Observer {
     id: "dispatch.derive_assignments",
     run: derive_all,
+};
+
+/// The assignments that were given by dates.
+pub(crate) const DATED_ASSIGNMENTS: DatedTable = DatedTable {
+    name: "dispatch_assignments",
+    condition: "start_date is not null",
 };
 
 fn derive_all<'a>(tx: &'a mut Tx<'_>, changes: &'a [Changed]) -> BoxFuture<'a, Result<()>> {

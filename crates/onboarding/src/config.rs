@@ -11,6 +11,8 @@ use serde::Deserialize;
 pub struct OnboardingConfig {
     /// Whether persons may sign up. Default true.
     pub enabled: bool,
+    /// Whether new tenants get example records of the modules that offer them. Default false.
+    pub examples: bool,
     /// How long a request can be verified, 1 minute to 30 days. Default 24 hours.
     #[serde(deserialize_with = "duration")]
     pub link_life: Duration,
@@ -20,6 +22,7 @@ impl Default for OnboardingConfig {
     fn default() -> Self {
         Self {
             enabled: true,
+            examples: false,
             link_life: Duration::from_hours(24),
         }
     }

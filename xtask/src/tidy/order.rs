@@ -42,6 +42,7 @@ const ORDER: &[&str] = &[
     "events",
     "command",
     "placement",
+    "examples",
     "jobs",
     "vault",
     // Modules that requests and maintenance use besides.

@@ -4,7 +4,7 @@ use backoffice_alerts::recompute_all;
 use backoffice_core::Call;
 use serde_json::json;
 
-use super::AlertsCommand;
+use super::arguments::AlertsCommand;
 use super::output::Output;
 use crate::Result;
 use crate::host::Host;

@@ -7,9 +7,9 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::arguments::{ApiKeyCommand, NewApiKey};
 use super::output::Output;
 use super::tenant::find_tenant;
-use super::{ApiKeyCommand, NewApiKey};
 use crate::Result;
 use crate::host::Host;
 

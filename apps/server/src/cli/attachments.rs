@@ -9,7 +9,7 @@ use backoffice_core::http::Json;
 use backoffice_core::{Call, Scope};
 use serde_json::{Value, json};
 
-use super::AttachmentsCommand;
+use super::arguments::AttachmentsCommand;
 use super::output::Output;
 use super::tenant::find_tenant;
 use crate::Result;

@@ -3,7 +3,7 @@
 use backoffice_calendar::{Zone, database_version};
 use serde_json::json;
 
-use super::CalendarCommand;
+use super::arguments::CalendarCommand;
 use super::output::Output;
 
 /// Runs the command, which needs no database.

@@ -4,7 +4,7 @@ use backoffice_core::Call;
 use backoffice_core::events::dead_letters::{self, DeadLetter};
 use serde_json::json;
 
-use super::DeadLettersCommand;
+use super::arguments::DeadLettersCommand;
 use super::output::{Output, table};
 use crate::host::Host;
 use crate::{Error, Result};

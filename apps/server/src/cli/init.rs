@@ -4,9 +4,10 @@ use backoffice_core::ids::Ids;
 use clap::Args;
 use serde_json::json;
 
+use super::migrate;
+use super::modules::not_enabled;
 use super::output::Output;
 use super::password::PasswordSource;
-use super::{migrate, not_enabled};
 use crate::config::Settings;
 use crate::first_start::{self, Requested};
 use crate::host::{self, Host, Purpose};

@@ -4,7 +4,7 @@ use backoffice_core::Call;
 use backoffice_core::jobs::{self, QueuedJob};
 use serde_json::json;
 
-use super::JobsCommand;
+use super::arguments::JobsCommand;
 use super::output::{Output, table};
 use crate::Result;
 use crate::host::Host;

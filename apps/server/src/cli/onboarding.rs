@@ -4,7 +4,7 @@ use backoffice_core::Call;
 use backoffice_onboarding::{RequestSummary, expire_request, list_requests};
 use serde_json::json;
 
-use super::OnboardingCommand;
+use super::arguments::OnboardingCommand;
 use super::output::{Output, table};
 use crate::Result;
 use crate::host::Host;

@@ -9,7 +9,7 @@ use backoffice_directory::query::{OrganizationFilter, page_of_organizations};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::OrganizationCommand;
+use super::arguments::OrganizationCommand;
 use super::output::{Output, table};
 use super::tenant::find_tenant;
 use crate::Result;

@@ -9,7 +9,7 @@ use backoffice_directory::query::{TenantFilter, TenantSort, page_of_tenants};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::TenantCommand;
+use super::arguments::TenantCommand;
 use super::output::{Output, table};
 use crate::host::Host;
 use crate::{Error, Result};

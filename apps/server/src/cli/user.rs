@@ -6,11 +6,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::arguments::{NamedUser, NewPassword, NewUser, UserCommand};
 use super::organization::root_organization;
 use super::output::{Output, table};
 use super::password::PasswordSource;
 use super::tenant::find_tenant;
-use super::{NamedUser, NewPassword, NewUser, UserCommand};
 use crate::host::Host;
 use crate::{Error, Result};
 

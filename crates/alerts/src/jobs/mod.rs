@@ -15,6 +15,9 @@ pub(crate) use sweep::SweepAlerts;
 use backoffice_core::registry::Registry;
 use time::Duration;
 
+/// The schedule whose interval is the setting `alerts.sweep`.
+pub(crate) const SWEEP_SCHEDULE: &str = "alerts.sweep";
+
 /// Registers the jobs and their schedules.
 pub(crate) fn register(registry: &mut Registry) {
     registry
@@ -23,7 +26,7 @@ pub(crate) fn register(registry: &mut Registry) {
         .job::<SweepAlerts>()
         .job::<EraseResolved>()
         .job::<EscalateAlerts>()
-        .schedule::<SweepAlerts>("alerts.sweep", Duration::minutes(1))
+        .schedule::<SweepAlerts>(SWEEP_SCHEDULE, Duration::minutes(1))
         .schedule::<EscalateAlerts>("alerts.escalate", Duration::minutes(1))
         .schedule::<EraseResolved>("alerts.erase_resolved", Duration::hours(1))
         .schedule::<RecomputeAll>("alerts.recompute_all", Duration::days(1));

@@ -2,9 +2,12 @@
 
 use std::time::Duration as StdDuration;
 
+use backoffice_business_rules::{WebhookSummary, list_webhooks, retry_webhook};
+use backoffice_core::Call;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::fixture::{
     DEALS, EXECUTE, RULES, action, codes, condition, create, deal, fixture, fixture_with, logs, message, rule, with,
@@ -366,7 +369,7 @@ async fn webhooks_are_erased_after_30_days() {
     execute(&fixture, json!({})).await;
     fixture.app.run_jobs().await;
     let erase = async || {
-        let call = backoffice_core::Call::internal(fixture.app.runtime());
+        let call = Call::internal(fixture.app.runtime());
         backoffice_core::jobs::enqueue_due(&call).await.expect("enqueued");
         fixture.app.run_jobs().await;
         fixture
@@ -381,4 +384,36 @@ async fn webhooks_are_erased_after_30_days() {
     assert_eq!(erase().await, 1);
     fixture.app.advance(Duration::days(2));
     assert_eq!(erase().await, 0);
+}
+
+#[actix_web::test]
+async fn operators_list_webhooks_and_send_failed_ones_again() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    receiver.statuses(&[410, 200]);
+    create(&fixture, RULES, calling(&receiver.url("/secret"), json!({}))).await;
+    execute(&fixture, json!({})).await;
+    fixture.app.run_jobs().await;
+    let call = || Call::internal(fixture.app.runtime());
+    let list = async |tenant, all| list_webhooks(&call(), tenant, all).await.expect("a list");
+
+    let failed = list(None, false).await;
+    let of_another = list(Some(fixture.b.id), true).await;
+    let unknown = retry_webhook(&call(), Uuid::nil()).await.expect_err("unknown");
+    retry_webhook(&call(), failed[0].id).await.expect("queued");
+    let pending = list(Some(fixture.a.id), false).await;
+    fixture.app.run_jobs().await;
+    let again = retry_webhook(&call(), failed[0].id).await.expect_err("sent");
+
+    let shown = |one: &WebhookSummary| (one.tenant_id, one.status.clone(), one.attempts, one.host.clone());
+    let tenant = fixture.a.id;
+    let of = |status: &str, attempts| vec![(tenant, status.to_owned(), attempts, "127.0.0.1".to_owned())];
+    assert_eq!(failed.iter().map(shown).collect::<Vec<_>>(), of("failed", 1));
+    assert_eq!(pending.iter().map(shown).collect::<Vec<_>>(), of("pending", 0));
+    assert_eq!((of_another.len(), list(None, false).await.len()), (0, 0));
+    assert_eq!(
+        list(None, true).await.iter().map(shown).collect::<Vec<_>>(),
+        of("sent", 1)
+    );
+    assert_eq!(unknown.to_rejection().status, 404);
+    assert_eq!(again.to_rejection().status, 409);
 }

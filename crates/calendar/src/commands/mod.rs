@@ -1,5 +1,6 @@
 //! The commands.
 
+mod derive_instants;
 mod feed;
 mod replace_working_calendar;
 mod series;
@@ -10,6 +11,7 @@ use backoffice_core::input::Validator;
 use backoffice_core::registry::Registry;
 use uuid::Uuid;
 
+pub(crate) use derive_instants::DeriveInstants;
 pub use feed::{CreateFeed, DeleteFeed};
 pub use replace_working_calendar::{HolidayFields, ReplaceWorkingCalendar, WorkingCalendarFields};
 pub use series::{
@@ -40,6 +42,7 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<DeleteWindow>()
         .entity::<model::WorkingCalendar>()
         .command::<ReplaceWorkingCalendar>()
+        .command::<DeriveInstants>()
         .entity::<model::Series>()
         .command::<CreateSeries>()
         .command::<UpdateSeries>()

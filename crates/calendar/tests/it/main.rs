@@ -12,4 +12,5 @@ mod series;
 mod windows;
 mod working_calendar;
 mod working_days;
+mod zone_database;
 mod zones;

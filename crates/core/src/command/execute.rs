@@ -281,7 +281,7 @@ impl<C: Command> Execution<'_, C> {
         interceptor::run(tx, &interception).await?;
         let (affected_keys, affected_events) = affected::changed(tx, &affected_before, &affected_after)?;
         let differs = before.is_some() != after.is_some() || !changes.is_empty() || !affected_keys.is_empty();
-        if !differs && matches!(self.info.class, Class::Edit | Class::Assign) {
+        if !differs && !C::CHANGES_DERIVED && matches!(self.info.class, Class::Edit | Class::Assign) {
             let output = self.command.complete(tx, output).await?;
             return Ok(Done {
                 response: response(output),

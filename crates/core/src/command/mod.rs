@@ -107,6 +107,8 @@ pub trait Command: Send + Sync + 'static {
     const UNDOABLE: bool = true;
     /// Whether its resource is new although its class is not `Create`: a bulk edit creates a job.
     const CREATES_RESOURCE: bool = false;
+    /// Whether it is carried out although no field of a resource differs, because its deferred work changes derived values.
+    const CHANGES_DERIVED: bool = false;
     /// The entity of its resource.
     type Entity: Entity;
     /// The result that is returned to the caller.

@@ -41,6 +41,7 @@ pub use config::JobsConfig;
 pub use enqueue::{NewJob, cancel_watched, enqueue, enqueue_with, notify_after_commit};
 pub use named::Queue;
 pub use queue::{Depth, QueuedJob, cancel, depth, list, retry};
+pub(crate) use schedule::ScheduleIntervals;
 pub use schedule::enqueue_due;
 pub(crate) use services::JobServices;
 pub use work::{Chunk, CommandChunk, Work};

@@ -1,5 +1,6 @@
 //! Jobs that run at intervals. The database knows when each is due, and exactly one node enqueues it then.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use diesel::sql_types::{Bool, Text, Timestamptz, Uuid as SqlUuid};
@@ -40,6 +41,18 @@ impl Schedule {
 
     pub(super) const fn name(&self) -> &'static str {
         self.name
+    }
+}
+
+/// The intervals of schedules that have a setting.
+#[derive(Debug, Default)]
+pub(crate) struct ScheduleIntervals(HashMap<&'static str, time::Duration>);
+
+impl ScheduleIntervals {
+    /// Sets an interval.
+    pub(crate) fn set(&mut self, schedule: &'static str, every: Duration) {
+        self.0
+            .insert(schedule, time::Duration::try_from(every).unwrap_or(time::Duration::MAX));
     }
 }
 
@@ -108,13 +121,16 @@ pub async fn enqueue_due(call: &Call) -> Result<usize> {
 
 /// Moves the time of a schedule and enqueues its job, together. False if another node has done so, or the schedule is new.
 async fn claim(call: &Call, schedule: &Schedule) -> Result<bool> {
+    let intervals = call.platform().provided().get::<ScheduleIntervals>();
+    let set = intervals.and_then(|intervals| intervals.0.get(schedule.name).copied());
+    let every = set.unwrap_or(schedule.every);
     let mut transaction = call.database().transaction(&Scope::system()).await?;
     let statement = sql_query(CLAIM)
         .bind::<SqlUuid, _>(PLATFORM_TENANT)
         .bind::<SqlUuid, _>(call.platform().ids().at(call.now))
         .bind::<Text, _>(schedule.name)
         .bind::<Timestamptz, _>(call.now)
-        .bind::<Timestamptz, _>(call.now.after(schedule.every));
+        .bind::<Timestamptz, _>(call.now.after(every));
     let claimed: Option<Row> = Prepared(statement)
         .get_result(transaction.connection())
         .await

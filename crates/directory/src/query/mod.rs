@@ -86,3 +86,17 @@ pub async fn find_tenant(connection: &mut AsyncPgConnection, scope: &Scope, id: 
         .await
         .optional()?)
 }
+
+/// Returns the oldest visible organization.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn first_organization(connection: &mut AsyncPgConnection, scope: &Scope) -> Result<Option<Uuid>> {
+    Ok(organizations_in_scope(scope)
+        .filter(scope.within(directory_organizations::id))
+        .order(directory_organizations::id)
+        .select(directory_organizations::id)
+        .first(connection)
+        .await
+        .optional()?)
+}

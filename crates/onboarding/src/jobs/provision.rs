@@ -1,8 +1,10 @@
 use backoffice_auth::is_mail_configured;
+use backoffice_core::examples::Examples;
 use backoffice_core::http::Json;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{DeadJob, Job, NewJob, Step, Work, enqueue};
 use backoffice_core::{Call, Error, Result, Scope};
+use backoffice_directory::query::first_organization;
 use diesel_async::AsyncPgConnection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,8 +14,9 @@ use super::{SendReady, address};
 use crate::commands::CreateWorkspace;
 use crate::commands::create_workspace::{ACCOUNT_EXISTS, NOT_PROCESSING};
 use crate::letters::{self, Letter};
-use crate::model::PROCESSING;
+use crate::model::{PROCESSING, Request};
 use crate::query::Stored;
+use crate::sign_up::SignUp;
 use crate::{query, sign_up};
 
 /// Creates the tenant of a verified request. The cursor counts the steps, each of which may be repeated after a crash.
@@ -23,7 +26,7 @@ pub(crate) struct Provision {
     pub(crate) request: Uuid,
 }
 
-/// The cursor after the tenant was created.
+/// The cursor after the tenant was created. From here it counts the examples.
 const CREATED: i64 = 1;
 
 impl Job for Provision {
@@ -48,6 +51,13 @@ impl Job for Provision {
         }
         if work.cursor() < CREATED {
             work.begin(&query::scope()).await?.advance(CREATED).await?;
+            return Ok(Step::More);
+        }
+        if let Some(examples) = next_examples(work)? {
+            // The cursor moves first: a crash may leave out examples, and creates none twice.
+            let cursor = work.cursor();
+            work.begin(&query::scope()).await?.advance(cursor + 1).await?;
+            create_examples(work, &stored.request, examples).await;
             return Ok(Step::More);
         }
         let now = work.now();
@@ -84,6 +94,35 @@ async fn create(work: &mut Work<'_>, stored: &Stored) -> Result<bool> {
         // Another worker that held this job has created the tenant, or the request has ended; the next step reads it again.
         Err(error) if has_code(&error, NOT_PROCESSING) => Ok(true),
         Err(error) => Err(error),
+    }
+}
+
+/// Returns the examples that come next, if new tenants get any.
+fn next_examples(work: &Work<'_>) -> Result<Option<Examples>> {
+    let call = work.call();
+    let number = usize::try_from(work.cursor() - CREATED).unwrap_or(usize::MAX);
+    Ok(match call.provided::<SignUp>()?.config.examples {
+        true => call.platform().extensions::<Examples>().nth(number).copied(),
+        false => None,
+    })
+}
+
+/// Creates examples in the new tenant. Persons can do without them, so an error is only logged.
+async fn create_examples(work: &Work<'_>, request: &Request, examples: Examples) {
+    let created = async {
+        let Some(tenant) = request.new_tenant_id else {
+            return Err(Error::internal("the request has no tenant"));
+        };
+        let mut scope = Scope::tenant(tenant);
+        let organization = {
+            let mut connection = work.call().database().unlogged(&scope).await?;
+            first_organization(&mut connection, &scope).await?
+        };
+        scope.write_organization = organization;
+        (examples.create)(&work.context().with_scope(scope), &request.locale).await
+    };
+    if let Err(error) = created.await {
+        tracing::warn!(%error, module = examples.module, request.id = %request.id, "examples could not be created");
     }
 }
 

@@ -62,6 +62,11 @@ impl Fixture {
         Self::of(&[&MODULES, modules].concat(), &format!("{NO_LIMITS}{SITE}")).await
     }
 
+    /// Creates a fixture with these modules and this configuration.
+    pub(crate) async fn with_all(modules: &[&'static Module], config: &str) -> Self {
+        Self::of(modules, config).await
+    }
+
     async fn of(modules: &[&'static Module], config: &str) -> Self {
         let app = TestApp::builder(modules).config(CONFIG).config(config);
         Self(TwoTenants::inside(app.build().await).await)

@@ -6,6 +6,7 @@ mod administration;
 mod concurrency;
 mod crashes;
 mod erasure;
+mod examples;
 mod fixture;
 mod pages;
 mod provisioning;
