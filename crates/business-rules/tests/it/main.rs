@@ -7,6 +7,7 @@ mod execution;
 mod fixture;
 mod guards;
 mod logs;
+mod months;
 mod nodes;
 mod options;
 mod receiver;
