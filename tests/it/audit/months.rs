@@ -12,7 +12,7 @@ use crate::history::{ACTIONS, undo};
 
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
 const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
-/// The migration that made the functions of the logs those of any table.
+/// The migration that generalizes the functions of the logs to any table.
 const GENERAL_UP: &str = include_str!("../../../migrations/core/2026-11-25-130000-0000_partition_by_month/up.sql");
 const GENERAL_DOWN: &str = include_str!("../../../migrations/core/2026-11-25-130000-0000_partition_by_month/down.sql");
 
