@@ -48,7 +48,9 @@ impl<'a> RunSubject<'a> {
         platform: &Platform,
         now: Timestamp,
     ) -> Result<Option<Date>> {
-        let Some(organization) = self.organization else { return Ok(None) };
+        let Some(organization) = self.organization else {
+            return Ok(None);
+        };
         let of = (self.tenant, organization);
         Ok(Some(local_date(connection, platform, of, now).await?))
     }
