@@ -6,13 +6,13 @@ use crate::fixture::{Fixture, MODULES, builder};
 
 /// Functions that run with the owner's rights and that the application may call.
 const CALLED: [&str; 7] = [
+    "app_drop_months",
     "app_find_texts",
+    "app_make_months",
     "app_own_push_token",
     "audit_count_entries",
-    "audit_drop_partitions",
     "audit_erase",
     "audit_forget_counts",
-    "audit_make_partitions",
 ];
 
 async fn app() -> backoffice_test_support::TestApp {

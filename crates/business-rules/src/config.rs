@@ -25,7 +25,7 @@ pub struct RulesConfig {
     pub guard_run: Duration,
     /// Longest chain of rules that start each other, 1 to 10. Default 3.
     pub max_depth: u32,
-    /// Time after which executions are deleted from the log, at least a day. Default `90d`.
+    /// Time after which executions are deleted, at least a day; those of the log one month at a time. Default `90d`.
     #[serde(deserialize_with = "duration")]
     pub log_retention: Duration,
     /// Whether rules that validate a command without an effect are logged. Default false.

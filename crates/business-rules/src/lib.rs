@@ -49,6 +49,7 @@ pub static MODULE: Module = Module {
     seals_secrets: true,
     rate_limits: http::RATE_LIMITS,
     migrations: Some(MIGRATIONS),
+    monthly_tables: &[query::logs::TABLE],
     routes: http::routes,
     register,
     start,

@@ -120,7 +120,7 @@ insert into core_collections as c (tenant_id, id, kind, version, created_at, upd
 select $1, (substr($3::text, 1, 14) || '7' || substr(md5($3::text || k)::uuid::text, 16))::uuid, k, 1, $4, $4 from unnest($2) k order by k \
 on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $4";
 
-/// Records a change of rows of these kinds that no command makes. It is the last statement of its transaction, which holds the versions
+/// Records a change of rows of these kinds that no command makes: those of the tenant, or, in the platform's tenant, of all tenants. It is the last statement of its transaction, which holds the versions
 /// locked from here on. `id` is a new id.
 ///
 /// # Errors
@@ -141,7 +141,7 @@ pub async fn touch(
     Ok(())
 }
 
-/// Records a change of entries of the action log: erased ones of a tenant, or, in the platform's tenant, removed months of all tenants.
+/// Records that entries of a tenant's action log were erased.
 ///
 /// # Errors
 /// When the database can't be reached.

@@ -11,7 +11,8 @@ use crate::http::{HttpServices, Pages, Routes, check_document};
 use crate::ids::Ids;
 use crate::jobs::{JobServices, JobsConfig};
 use crate::mail::{self, Mailer};
-use crate::module::{EnabledModules, Module, in_order};
+use crate::module::{EnabledModules, Module, in_order, monthly_tables};
+use crate::months::MonthlyTables;
 use crate::platform::Platform;
 use crate::rate_limit::RateLimits;
 use crate::registry::{Registry, Startup};
@@ -99,6 +100,7 @@ impl Platform {
         provided.insert(Arc::new(registry.commands));
         provided.insert(Arc::new(access_log::Committed::default()));
         let enabled = catalogue(&modules);
+        provided.insert(Arc::new(MonthlyTables(monthly_tables(&modules, &config)?.into())));
         provided.insert(Arc::new(EnabledModules(modules)));
         let platform = Self {
             catalogue: enabled,

@@ -6,10 +6,11 @@ use uuid::Uuid;
 
 use crate::acl::{DefaultGrant, Feature};
 use crate::command::Tx;
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::db::Migrations;
 use crate::error::{ErrorShape, Result as CoreResult};
 use crate::http::{self, DeclaringModule, EndpointInfo, Pages, Routes};
+use crate::months::{self, ConfiguredTable, MonthlyTable};
 use crate::platform::{Platform, Runtime};
 use crate::rate_limit::RateLimit;
 use crate::registry::{Registry, Startup};
@@ -108,6 +109,8 @@ pub struct Module {
     pub errors: ErrorShape,
     /// The migrations.
     pub migrations: Option<Migrations>,
+    /// The tables that its migrations partition by month. Maintenance creates their coming months and drops the old ones.
+    pub monthly_tables: &'static [MonthlyTable],
     /// Declares the endpoints.
     pub routes: fn(&mut Routes),
     /// Declares the pages outside of the API.
@@ -150,6 +153,7 @@ impl Module {
         rate_limits: &[],
         errors: ErrorShape::Error,
         migrations: None,
+        monthly_tables: &[],
         routes: |_| {},
         pages: |_| {},
         register: |_| {},
@@ -216,6 +220,14 @@ pub fn document(modules: &[&'static Module]) -> Value {
 #[must_use]
 pub fn migrations(modules: &[&'static Module]) -> Vec<&'static Migrations> {
     modules.iter().filter_map(|module| module.migrations.as_ref()).collect()
+}
+
+/// Returns the tables of core and of these modules that are partitioned by month, with the configured retention.
+///
+/// # Errors
+/// When a retention in the configuration is invalid.
+pub fn monthly_tables(modules: &[&'static Module], config: &Config) -> Result<Vec<ConfiguredTable>, ConfigError> {
+    months::configured(config, modules.iter().flat_map(|module| module.monthly_tables))
 }
 
 /// Sorts modules by their requirements, and rejects a set that lacks one.

@@ -1,6 +1,6 @@
-//! Retention of the logs: creates monthly partitions ahead, and drops old ones with the rows that only they needed.
+//! Retention of the logs and of other tables that are partitioned by month: creates months ahead, and drops old ones with the rows that only they needed.
 
-use diesel::sql_types::{Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
@@ -10,16 +10,9 @@ use crate::context::Call;
 use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
+use crate::months::{self, ACTION_LOG, ConfiguredTable};
 use crate::scope::Scope;
 use crate::time::Timestamp;
-
-#[derive(QueryableByName)]
-struct Dropped {
-    #[diesel(sql_type = Integer)]
-    gone: i32,
-    #[diesel(sql_type = Bool)]
-    complete: bool,
-}
 
 #[derive(QueryableByName)]
 struct Key {
@@ -29,8 +22,8 @@ struct Key {
     id: Uuid,
 }
 
-/// Creates the next three months of both logs, removes entries past `audit.action.retention_months` and `audit.access.retention_days`, and
-/// counts the months that are over. Any number of nodes may call it. Returns whether everything was done: partitions in use are left for the
+/// Creates the next three months of the logs and of the modules' monthly tables, drops the months that are past the configured retention, and counts
+/// those of the action log that are over. Any number of nodes may call it. Returns whether everything was done: partitions in use are left for the
 /// next call.
 ///
 /// # Errors
@@ -38,41 +31,44 @@ struct Key {
 pub async fn maintain_logs(call: &Call) -> Result<bool> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     connection.allow(MAINTENANCE_STATEMENT).await?;
-    connection.batch_execute("select audit_make_partitions(3)").await?;
-    let audit = call.platform().audit();
-    // The counts of months are deleted in the same transaction, so that no total counts deleted entries.
-    let mut transaction = call.database().transaction(&Scope::system()).await?;
-    transaction.connection().allow(MAINTENANCE_STATEMENT).await?;
-    let dropped: Dropped = sql_query(
-        "select gone, complete from audit_drop_partitions(
-            case when $2 > 0 then $1 - make_interval(months => $2) end, case when $3 > 0 then $1 - make_interval(days => $3) end)",
-    )
-    .bind::<Timestamptz, _>(call.now)
-    .bind::<Integer, _>(i32::try_from(audit.action.retention_months).unwrap_or(i32::MAX))
-    .bind::<Integer, _>(i32::try_from(audit.access.retention_days).unwrap_or(i32::MAX))
-    .get_result(transaction.connection())
-    .await?;
-    transaction
-        .connection()
-        .batch_execute("select audit_forget_counts()")
-        .await?;
-    if dropped.gone > 0 {
-        let id = call.platform().ids().at(call.now);
-        collections::touch_log(transaction.connection(), PLATFORM_TENANT, id, call.now).await?;
+    let mut complete = true;
+    for table in call.platform().monthly_tables().iter() {
+        complete &= months::create(&mut connection, table).await?;
+        complete &= drop_months(call, table).await?;
     }
-    transaction.commit().await?;
     while count_month(&mut connection).await? {}
-    if dropped.gone > 0 {
-        tracing::info!(removed = dropped.gone, "dropped old months of the logs");
-    }
-    if audit.action.retention_months > 0 {
+    let retention_months = call.platform().audit().action.retention_months;
+    if retention_months > 0 {
         for statement in [FORGET_VERSIONS, FORGET_LINKS] {
-            forget(&mut connection, statement, call.now, audit.action.retention_months).await?;
+            forget(&mut connection, statement, call.now, retention_months).await?;
         }
         let entities = call.platform().registry().entities();
         for table in entities.filter_map(|entity| entity.tombstones()) {
-            purge(&mut connection, table, call.now, audit.action.retention_months).await?;
+            purge(&mut connection, table, call.now, retention_months).await?;
         }
+    }
+    Ok(complete)
+}
+
+/// Drops old months in a transaction of their own, which changes the version of their lists. Returns whether no old month is left.
+async fn drop_months(call: &Call, table: &ConfiguredTable) -> Result<bool> {
+    let mut transaction = call.database().transaction(&Scope::system()).await?;
+    transaction.connection().allow(MAINTENANCE_STATEMENT).await?;
+    let dropped = months::drop_old(transaction.connection(), table, call.now).await?;
+    if table.name == ACTION_LOG {
+        // In the same transaction, so that no total counts deleted entries.
+        transaction
+            .connection()
+            .batch_execute("select audit_forget_counts()")
+            .await?;
+    }
+    if dropped.gone > 0 {
+        let id = call.platform().ids().at(call.now);
+        collections::touch(transaction.connection(), PLATFORM_TENANT, &[table.kind], id, call.now).await?;
+    }
+    transaction.commit().await?;
+    if dropped.gone > 0 {
+        tracing::info!(removed = dropped.gone, table = table.name, "dropped old months");
     }
     Ok(dropped.complete)
 }

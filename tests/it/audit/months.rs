@@ -12,6 +12,9 @@ use crate::history::{ACTIONS, undo};
 
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
 const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
+/// The migration that generalizes the functions of the logs to any table.
+const GENERAL_UP: &str = include_str!("../../../migrations/core/2026-11-25-130000-0000_partition_by_month/up.sql");
+const GENERAL_DOWN: &str = include_str!("../../../migrations/core/2026-11-25-130000-0000_partition_by_month/down.sql");
 
 /// Inserts one entry in each of these months, counted from the current one.
 async fn entries(fixture: &Fixture, months: &[i32]) {
@@ -57,7 +60,7 @@ async fn places(fixture: &Fixture) -> Vec<(i32, String)> {
 async fn create(fixture: &Fixture, months: u32) {
     fixture
         .app
-        .sql(&format!("select audit_make_partitions({months})"))
+        .sql(&format!("select app_make_months('audit_action_logs', {months})"))
         .await;
 }
 
@@ -156,12 +159,14 @@ async fn the_migration_keeps_every_entry_there_and_back() {
     };
     let before = snapshot().await;
 
+    fixture.app.sql(GENERAL_DOWN).await;
     fixture.app.sql(DOWN).await;
     assert_eq!(snapshot().await, before);
     let places_without = places(&fixture).await;
     assert_eq!(places_without[0], at(-5, "default"));
-    create(&fixture, 3).await;
+    fixture.app.sql("select audit_make_partitions(3)").await;
     fixture.app.sql(UP).await;
+    fixture.app.sql(GENERAL_UP).await;
 
     assert_eq!(snapshot().await, before);
     let expected = [at(-5, "earlier"), at(0, "0"), at(2, "2"), at(7, "later")];

@@ -14,6 +14,10 @@ const TABLES: &[(&str, &str)] = &[
         "the months of the log are those of all tenants; what was counted has a tenant",
     ),
     (
+        "core_monthly_tables",
+        "lists the tables that are partitioned by month; their rows have tenants",
+    ),
+    (
         "core_rate_limits",
         "a window belongs to an address or an account, of which it knows a hash",
     ),

@@ -48,6 +48,7 @@ const ORDER: &[&str] = &[
     // Modules that requests and maintenance use besides.
     "rate_limit",
     "access_log",
+    "months",
     "retention",
     "erasure",
     // The interface.

@@ -1,8 +1,8 @@
 //! `migrate`: the schema, the application's role, new default grants.
 
-use backoffice_core::config::{AuditConfig, ConfigError};
-use backoffice_core::db::keep_logs;
-use backoffice_core::module::in_order;
+use backoffice_core::config::ConfigError;
+use backoffice_core::module::{in_order, monthly_tables};
+use backoffice_core::months;
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -40,8 +40,7 @@ pub(super) async fn apply(settings: &Settings, url: &SecretString) -> Result<usi
     let application = database::parse("database.url", url, tls)?;
     let owner = database::parse("database.owner_url", &owner_url, tls)?;
     let applied = database::migrate(&application, &owner, &modules).await?;
-    let audit = settings.to_core().section::<AuditConfig>("audit")?;
-    keep_logs(&owner, audit.action.retention_months, audit.access.retention_days).await?;
+    months::keep(&owner, &monthly_tables(&modules, &settings.to_core())?).await?;
     Ok(applied)
 }
 

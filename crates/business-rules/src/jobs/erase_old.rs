@@ -1,4 +1,4 @@
-//! Deletes old executions.
+//! Deletes old executions by request and old webhooks. Months of the log are dropped by core.
 
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Result, Scope};
@@ -17,10 +17,7 @@ pub(crate) const EVERY: time::Duration = time::Duration::hours(6);
 const CHUNK: i64 = 5000;
 
 /// Skips rows that another transaction has locked; the next run finds them.
-const ERASE: [&str; 3] = [
-    "delete from business_rules_execution_logs n using (
-        select tenant_id, id from business_rules_execution_logs where executed_at < $1 order by executed_at limit $2 for update skip locked
-    ) old where n.tenant_id = old.tenant_id and n.id = old.id",
+const ERASE: [&str; 2] = [
     "delete from business_rules_runs n using (
         select tenant_id, id from business_rules_runs where created_at < $1 order by created_at limit $2 for update skip locked
     ) old where n.tenant_id = old.tenant_id and n.id = old.id",
@@ -31,7 +28,7 @@ const ERASE: [&str; 3] = [
 /// How long webhooks are kept.
 const WEBHOOKS_KEPT: time::Duration = time::Duration::days(30);
 
-/// Deletes executions that are older than `business_rules.log_retention`, and webhooks of more than 30 days ago.
+/// Deletes executions by request that are older than `business_rules.log_retention`, and webhooks of more than 30 days ago.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EraseOld {}
 
@@ -42,7 +39,7 @@ impl Job for EraseOld {
         let config = work.call().provided::<RulesConfig>()?;
         let kept = time::Duration::try_from(config.log_retention).unwrap_or(time::Duration::MAX);
         let (now, cursor) = (work.now(), work.cursor() + 1);
-        let before = [now.before(kept), now.before(kept), now.before(WEBHOOKS_KEPT)];
+        let before = [now.before(kept), now.before(WEBHOOKS_KEPT)];
         let mut chunk = work.begin(&Scope::system()).await?;
         let mut most = 0;
         for (statement, before) in ERASE.into_iter().zip(before) {

@@ -1,4 +1,4 @@
-//! Background jobs: rules that events start, and the end of old rows of the log.
+//! Background jobs: rules that events start, and the deletion of old executions by request and webhooks.
 
 mod erase_old;
 mod run_rules;

@@ -3,7 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use backoffice_core::{Kept, MonthlyTable, RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -11,7 +11,19 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::config::RulesConfig;
+use crate::engine::settle::LOG;
 use crate::schema::business_rules_execution_logs as logs;
+
+/// The log, one partition for each month.
+pub(crate) const TABLE: MonthlyTable = MonthlyTable {
+    name: "business_rules_execution_logs",
+    kind: LOG,
+    kept: |config| {
+        let rules: RulesConfig = config.section("business_rules")?;
+        Ok(Kept::Time(rules.checked()?.log_retention))
+    },
+};
 
 /// An execution of a rule.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -102,6 +114,10 @@ fn requested<'a>(scope: &Scope, filter: &LogFilter, request: &ListRequest) -> lo
     let mut query = in_scope(scope).into_boxed();
     if let Some(ids) = &request.ids {
         query = query.filter(logs::id.eq_any(ids.clone()));
+        // A range excludes months when the statement runs; an array, which is then only known, does not.
+        if let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) {
+            query = query.filter(logs::id.between(*first, *last));
+        }
     }
     if let Some(rule) = filter.rule {
         query = query.filter(logs::rule_id.eq(rule));

@@ -8,6 +8,7 @@ mod fixture;
 mod guards;
 mod local_dates;
 mod logs;
+mod months;
 mod nodes;
 mod options;
 mod receiver;

@@ -98,7 +98,7 @@ impl Connector {
     }
 
     /// Opens a connection for diesel, driven by the current runtime.
-    pub(super) async fn diesel(&self) -> Result<AsyncPgConnection> {
+    pub(crate) async fn diesel(&self) -> Result<AsyncPgConnection> {
         let (client, connection) = self.connect().await?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -55,8 +55,8 @@ fn module_number(version: &str) -> &str {
     version.get(version.len().saturating_sub(4)..).unwrap_or(version)
 }
 
-/// Applies pending migrations of core and of these modules, as the schema's owner, under an advisory lock, and grants `application_role` its rights. Returns the number of
-/// migrations applied. Needs a multi-threaded runtime.
+/// Applies pending migrations of core and of these modules, as the schema's owner, under an advisory lock, grants `application_role` its rights, and
+/// creates the coming months of tables that are partitioned by month. Returns the number of migrations applied. Needs a multi-threaded runtime.
 ///
 /// # Errors
 /// When the database can't be reached or a migration fails; the migrations applied before it stay.
@@ -100,21 +100,10 @@ pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[
     if count > 0 {
         connection.batch_execute(CHANGE_ALL).await?;
     }
-    connection.batch_execute("select audit_make_partitions(3)").await?;
-    Ok(count)
-}
-
-/// Stores the configured retention, as the schema's owner: from then on the application's role can't drop younger entries. 0 keeps entries for
-/// ever.
-///
-/// # Errors
-/// When the database can't be reached.
-pub async fn keep_logs(owner: &Connector, action_months: u32, access_days: u32) -> Result<()> {
-    let mut connection = connect(owner).await?;
     connection
-        .batch_execute(&rights::keep(action_months, access_days))
+        .batch_execute("select app_make_months(name, 3) from core_monthly_tables order by name")
         .await?;
-    Ok(())
+    Ok(count)
 }
 
 /// Reverts every migration, last module first. For the check that each `down.sql` works.

@@ -27,7 +27,7 @@ pub use connector::{Connector, Driven};
 pub use documents::{DocumentTexts, read_documents};
 pub use long_transactions::Holder;
 use long_transactions::{LongTransactionPermit, LongTransactions};
-pub use migrate::{MigrationState, Migrations, keep_logs, migrate, migrate_over, migration_state, revert_all};
+pub use migrate::{MigrationState, Migrations, migrate, migrate_over, migration_state, revert_all};
 pub use pool::Connection;
 pub(crate) use prepared::PreparedSql;
 pub use prepared::{Prepared, PreparedIf};

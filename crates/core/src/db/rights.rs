@@ -5,14 +5,11 @@ use tokio_postgres::Client;
 use crate::error::Result;
 
 /// Functions that run with the owner's rights and that the application calls. It may call no others of this kind.
-const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'audit_make_partitions', 'audit_drop_partitions', 'audit_erase', \
+const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'app_make_months', 'app_drop_months', 'audit_erase', \
     'audit_forget_counts', 'audit_count_entries'";
 
-/// Two hundred years.
-const FOR_EVER_MONTHS: u32 = 2400;
-
 /// Returns the SQL that sets the rights. The application may read and write rows, owns nothing, and changes in the logs only the columns that
-/// undo and redo change. It may call functions that run with its own rights, and those of the list; other roles may call none. Only the owner
+/// undo and redo change. It has no rights on partitions, which it reads and writes through their tables. It may call functions that run with its own rights, and those of the list; other roles may call none. Only the owner
 /// may create objects in the schema, or temporary tables, as far as the owner may revoke these rights; [`open_rights`] reports the remaining
 /// ones.
 pub(super) fn grants(role: &str) -> String {
@@ -29,7 +26,7 @@ begin
         from pg_class c
         where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     loop
-        if one.relname = '__diesel_schema_migrations' then
+        if one.relname in ('__diesel_schema_migrations', 'core_monthly_tables') then
             execute format('grant select on %s to {role}', one.name);
         elsif one.relname = 'audit_action_logs' then
             execute format('grant select, insert on %s to {role}', one.name);
@@ -70,20 +67,6 @@ end
 $$;
 "
     )
-}
-
-/// Returns SQL, for the owner, that keeps the entries of the action log for at least this many months and those of the access log for at least
-/// this many days (0: for ever), whatever the application requests.
-pub(super) fn keep(months: u32, days: u32) -> String {
-    let months = if months == 0 { FOR_EVER_MONTHS } else { months };
-    let days = if days == 0 { FOR_EVER_MONTHS * 30 } else { days };
-    let constant = |name: &str, value: String| {
-        format!(
-            "create or replace function {name}() returns interval language sql immutable parallel safe return interval '{value}';"
-        )
-    };
-    constant("audit_keep_actions", format!("{months} months"))
-        + &constant("audit_keep_accesses", format!("{days} days"))
 }
 
 /// Returns SQL that revokes from all roles the right to create temporary tables in a database. For its owner or a superuser; [`super::migrate`]

@@ -1,6 +1,7 @@
 //! What the database lets the application's role read and do.
 
-use backoffice_core::db::{Connector, TlsOptions, keep_logs};
+use backoffice_core::db::{Connector, TlsOptions};
+use backoffice_core::months::{self, ConfiguredTable, Kept};
 use backoffice_core::{Result, Scope};
 use backoffice_test_support::TestApp;
 use diesel::sql_types::BigInt;
@@ -132,8 +133,10 @@ const CALL: &str = "
     select set_config('app.scope', 'system', false);
     select set_config('app.tenant_id', '00000000-0000-0000-0000-000000000000', false);
     select audit_erase('00000000-0000-0000-0000-000000000000', 'x', '00000000-0000-0000-0000-000000000000');
-    select audit_forget_counts(); select audit_count_entries(); select audit_make_partitions(4);
-    select * from audit_drop_partitions(now() - interval '25 hours', now() - interval '25 hours')";
+    select audit_forget_counts(); select audit_count_entries(); select app_make_months('audit_action_logs', 4);
+    select app_make_months('audit_access_logs', 4);
+    select app_drop_months('audit_action_logs', now() - interval '25 hours');
+    select app_drop_months('audit_access_logs', now() - interval '25 hours')";
 
 #[actix_web::test]
 async fn f6_temporary_tables_do_not_stand_in_for_the_log() {
@@ -192,19 +195,29 @@ async fn f6_young_entries_are_not_dropped_by_any_caller() {
     let drop_all = async || {
         let mut connection = database.read(&Scope::system()).await.expect("a connection");
         connection
-            .batch_execute(
-                "select * from audit_drop_partitions(now() - interval '25 hours', now() - interval '25 hours')",
-            )
+            .batch_execute("select app_drop_months('audit_action_logs', now() - interval '25 hours')")
             .await
             .expect("allowed");
     };
     let owner = Connector::new("url", &app.database().owner_url().into(), &TlsOptions::default()).expect("a URL");
 
-    keep_logs(&owner, 2, 0).await.expect("written down");
+    let keep = async |kept| {
+        let table = ConfiguredTable {
+            name: "audit_action_logs",
+            kind: "audit_logs.action",
+            kept,
+        };
+        months::keep(&owner, &[table]).await.expect("written down");
+    };
+
+    keep(Kept::ForEver).await;
+    drop_all().await;
+    assert_eq!(left().await, json!(3), "all are kept, as configured");
+    keep(Kept::Months(2)).await;
     drop_all().await;
     assert_eq!(left().await, json!(2), "two months are kept, as configured");
 
-    keep_logs(&owner, 1, 0).await.expect("written down");
+    keep(Kept::Months(1)).await;
     drop_all().await;
     assert_eq!(left().await, json!(1));
 }

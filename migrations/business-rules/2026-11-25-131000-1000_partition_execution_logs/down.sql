@@ -1,0 +1,2 @@
+call app_merge_months('business_rules_execution_logs');
+create index business_rules_execution_logs_executed_at_idx on business_rules_execution_logs (executed_at);
