@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{limits, organization, placement};
+use super::{limits, organization, placement, platform_calls};
 use crate::acl;
 use crate::action::{self, Action};
 use crate::condition;
@@ -178,6 +178,10 @@ impl Rule {
         {
             needed.extend(kind.manage.iter().map(|feature| feature.id.to_owned()));
         }
+        let calls = |action: &Action| matches!(action, Action::CallPlatform(_));
+        if actions.iter().flatten().any(calls) {
+            needed.insert(backoffice_api_keys::acl::CREATE.id.to_owned());
+        }
         needed.into_iter().collect()
     }
 }
@@ -326,6 +330,7 @@ impl Record for Rule {
         validator.check()?;
         self.effect_features = self.needed_features(ctx.platform(), &actions);
         limits::check_ceiling(ctx, &self.effect_features, self.organization_id)?;
+        platform_calls::check(tx, self, &actions).await?;
         let identity = ctx.identity();
         let user = identity.id.filter(|_| identity.kind == ActorKind::User);
         match before {
