@@ -13,7 +13,9 @@ use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG};
-use crate::engine::{RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of};
+use crate::engine::{
+    RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of,
+};
 use crate::platform_calls::{self, QueuedCall};
 use crate::webhooks::{NewDelivery, queue};
 
@@ -360,7 +362,10 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) ->
     for mut guard_run in guard_runs {
         let mut runs = std::mem::take(&mut guard_run.outcome.runs);
         let (tenant, run, depth) = (guard_run.tenant, guard_run.run, guard_run.depth);
-        calls.extend(runs.iter_mut().flat_map(|one| QueuedCall::take(one, tenant, run, depth)));
+        calls.extend(
+            runs.iter_mut()
+                .flat_map(|one| QueuedCall::take(one, tenant, run, depth)),
+        );
         let mut leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
         for one in runs.iter().filter(|one| one.is_too_deep()) {
             failure::report(tx.conn(), tenant, &(&*one.rule).into(), TOO_DEEP, &mut leavings).await?;

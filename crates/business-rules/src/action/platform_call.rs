@@ -104,7 +104,17 @@ mod tests {
             target("GET /a?id={{a}}&b=1"),
             Some("/a?id=x%26id%3D1%20%C3%BC%23&b=1".to_owned())
         );
-        for text in ["a", "/a/{{a}}", "GET  /a", "TRACE /a", "/a?b c", "/a#b", "https://a/b", "", "/a/{{b}}?c"] {
+        for text in [
+            "a",
+            "/a/{{a}}",
+            "GET  /a",
+            "TRACE /a",
+            "/a?b c",
+            "/a#b",
+            "https://a/b",
+            "",
+            "/a/{{b}}?c",
+        ] {
             assert_eq!(target(text), None, "{text}");
         }
         assert_eq!(target(&format!("/a?{}", "{{a}}".repeat(300))), None);

@@ -64,10 +64,13 @@ impl LocatedCall<'_> {
 fn calls(branches: &[Vec<Action>; 2]) -> Vec<LocatedCall<'_>> {
     let branches = ["successActions", "failureActions"].into_iter().zip(branches);
     let located = branches.flat_map(|(branch, actions)| {
-        actions.iter().enumerate().filter_map(move |(index, action)| match action {
-            Action::CallPlatform(call) => Some(LocatedCall { branch, index, call }),
-            _ => None,
-        })
+        actions
+            .iter()
+            .enumerate()
+            .filter_map(move |(index, action)| match action {
+                Action::CallPlatform(call) => Some(LocatedCall { branch, index, call }),
+                _ => None,
+            })
     });
     located.collect()
 }

@@ -68,7 +68,8 @@ pub struct RuleInput {
     /// The condition, at most 64 KiB; null is always true.
     #[schema(value_type = Option<Object>)]
     pub condition_expression: Patch<Value>,
-    /// At most 20 actions if the condition is true, at most 64 KiB.
+    /// At most 20 actions if the condition is true, at most 64 KiB. Calls of the platform name an endpoint and a key of
+    /// `GET /business_rules/platform-call-options`.
     #[schema(value_type = Vec<Object>, max_items = 20)]
     pub success_actions: Patch<Value>,
     /// At most 20 actions if the condition is false, at most 64 KiB.

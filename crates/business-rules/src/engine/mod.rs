@@ -52,7 +52,9 @@ impl<'a> RunSubject<'a> {
         platform: &Platform,
         now: Timestamp,
     ) -> Result<Option<Date>> {
-        let Some(organization) = self.organization else { return Ok(None) };
+        let Some(organization) = self.organization else {
+            return Ok(None);
+        };
         let of = (self.tenant, organization);
         Ok(Some(local_date(connection, platform, of, now).await?))
     }
@@ -249,7 +251,9 @@ impl RuleRun {
 
     /// Whether the rule did not call the platform because its chain of causes is too long.
     pub(crate) fn is_too_deep(&self) -> bool {
-        self.results.iter().any(|result| result.error.as_deref() == Some(TOO_DEEP))
+        self.results
+            .iter()
+            .any(|result| result.error.as_deref() == Some(TOO_DEEP))
     }
 
     /// Drops the planned requests to the platform for this reason.

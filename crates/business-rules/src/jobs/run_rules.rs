@@ -119,7 +119,11 @@ async fn executed(
     let ctx = ctx.caused_by(Cause { rule: rule.id, depth });
     let rules = std::slice::from_ref(rule);
     let local_date = match need_local_date(rules) {
-        true => subject.local_date(&*ctx.read().await?, call.platform(), call.now).await?,
+        true => {
+            subject
+                .local_date(&*ctx.read().await?, call.platform(), call.now)
+                .await?
+        }
         false => None,
     };
     let facts = subject.facts(user, call.now, local_date);

@@ -9,6 +9,7 @@ mod guards;
 mod logs;
 mod nodes;
 mod options;
+mod platform_calls;
 mod receiver;
 mod rules;
 mod sets;

@@ -112,7 +112,12 @@ impl Rights {
         }
         let listed = self.lists.iter().filter_map(|list| list.organizations.as_ref());
         let others = self.limited_by.iter().flat_map(|other| other.roots());
-        listed.flatten().copied().chain(self.confined_to).chain(others).collect()
+        listed
+            .flatten()
+            .copied()
+            .chain(self.confined_to)
+            .chain(others)
+            .collect()
     }
 
     /// Returns the organizations in which any feature is held, as stored: without descendants, and without regard to [other
@@ -138,7 +143,10 @@ impl Rights {
         };
         catalogue.contains(feature)
             && (self.is_super_admin || self.lists.iter().any(grants))
-            && self.limited_by.as_ref().is_none_or(|other| other.holds(feature, catalogue))
+            && self
+                .limited_by
+                .as_ref()
+                .is_none_or(|other| other.holds(feature, catalogue))
     }
 
     /// Returns whether a list that grants the feature names the organization itself.
@@ -401,7 +409,9 @@ mod tests {
         let pairs = placed(&key.clone().limited_by(&caller));
 
         assert_eq!(pairs.orgs("deals.view", &catalogue()), Some([X, BELOW_X].into()));
-        assert!(pairs.holds_in("deals.view", Some(X), &catalogue()) && !pairs.holds_in("deals.view", None, &catalogue()));
+        assert!(
+            pairs.holds_in("deals.view", Some(X), &catalogue()) && !pairs.holds_in("deals.view", None, &catalogue())
+        );
         assert!(!pairs.holds("products.view", &catalogue()));
         assert_eq!(pairs.anywhere(&catalogue()), Some([X, BELOW_X].into()));
         assert_eq!(pairs.covering("deals.view"), Some([X, BELOW_X].into()));

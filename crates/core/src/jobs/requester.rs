@@ -48,7 +48,9 @@ impl Selection {
         let limits = effect.and_then(|effect| effect.limits.as_ref());
         if identity.kind == ActorKind::System && !identity.rights.is_super_admin && limits.is_none() {
             // Such a job would run with every right.
-            return Err(Error::internal("a limited principal of the platform can't request jobs"));
+            return Err(Error::internal(
+                "a limited principal of the platform can't request jobs",
+            ));
         }
         let stored = |effect: &Effect| StoredEffect {
             cause: effect.cause,

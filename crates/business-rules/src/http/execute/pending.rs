@@ -113,7 +113,11 @@ impl<'a> PendingRun<'a> {
             data: &request.data,
         };
         let local_date = match need_local_date(rules) {
-            true => subject.local_date(&*ctx.read().await?, ctx.platform(), ctx.now()).await?,
+            true => {
+                subject
+                    .local_date(&*ctx.read().await?, ctx.platform(), ctx.now())
+                    .await?
+            }
             false => None,
         };
         let facts = subject.facts(self.user.clone(), ctx.now(), local_date);
