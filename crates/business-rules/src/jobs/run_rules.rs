@@ -72,12 +72,10 @@ impl Job for RunRules {
             data: &data,
         };
         let is_too_deep = depth >= call.provided::<RulesConfig>()?.max_depth;
+        let occasion = self.event.unwrap_or(work.id());
         let mut outcome = match is_too_deep {
             true => RunOutcome::default(),
-            false => {
-                let occasion = self.event.unwrap_or(work.id());
-                executed(&call, &rule, depth, subject, user.clone(), occasion).await?
-            }
+            false => executed(&call, &rule, depth, subject, user.clone(), occasion).await?,
         };
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
         let about = About {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use actix_http::Request;
 use actix_service::{IntoServiceFactory, Service, ServiceFactory};
@@ -23,6 +24,8 @@ use crate::platform::{API_PREFIX, Runtime};
 
 /// Maximum number of requests under way.
 const AT_ONCE: usize = 4;
+/// Time after which a request is dropped although its sender, whose runtime may be blocked, has not stopped waiting.
+const MARGIN: Duration = Duration::from_secs(2);
 /// Largest body of a response that is returned, in bytes.
 const LARGEST_BODY: usize = 8 * 1024 * 1024;
 /// The header by which a request selects its organization.
@@ -76,7 +79,7 @@ where
     let outcome = tokio::select! {
         biased;
         () = response.closed() => return,
-        outcome = timeout(LONGEST, call(service, request)) => outcome,
+        outcome = timeout(LONGEST + MARGIN, call(service, request)) => outcome,
     };
     let Ok(outcome) = outcome else { return };
     // The sender may have stopped waiting in this instant.
