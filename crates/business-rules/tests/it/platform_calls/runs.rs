@@ -226,7 +226,7 @@ async fn rul_13_the_caller_of_an_execution_limits_the_key() {
 }
 
 #[actix_web::test]
-async fn values_are_percent_encoded_in_the_query_and_read_answers_are_not_stored() {
+async fn values_are_percent_encoded_in_the_query_and_responses_are_not_stored() {
     let fixture = fixture().await;
     fixture.role("Reader", &["customers.*"], None).await;
     let key = key(&fixture, "Reader", None).await;
