@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::web;
 use backoffice_core::config::Config;
 use backoffice_core::db::{Database, DatabaseOptions, TlsOptions};
-use backoffice_core::http::{Pages, Routes, not_found};
+use backoffice_core::http::{Pages, Routes, internal, not_found};
 use backoffice_core::{API_PREFIX, Module, Platform, PlatformOptions, Runtime};
 use secrecy::SecretString;
 
@@ -119,10 +119,11 @@ impl Backoffice {
 
     /// Maximum number of database connections of requests and background work.
     pub(crate) fn database_connections(&self) -> usize {
-        // Each worker thread has at least one; jobs, the event relay and the operators' listener have theirs in addition.
+        // Each worker thread has at least one; jobs, requests from inside, the event relay and the operators' listener have theirs in addition.
         self.options
             .pool_size
             .saturating_add(self.platform.jobs().slots())
+            .saturating_add(internal::CONNECTIONS)
             .saturating_add(16)
     }
 

@@ -1,8 +1,9 @@
 //! Background work beside the requests: that of the modules, and what core leaves to the host.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use backoffice_core::{Call, Runtime, events, jobs, rate_limit, retention};
+use backoffice_core::{Call, Platform, Runtime, events, jobs, rate_limit, retention};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -22,6 +23,7 @@ pub(crate) struct Background {
     tasks: JoinSet<()>,
     workers: JoinHandle<()>,
     stop_workers: watch::Sender<bool>,
+    platform: Arc<Platform>,
 }
 
 impl Background {
@@ -33,6 +35,13 @@ impl Background {
         if timeout(WORKERS_MAY_TAKE, self.workers).await.is_err() {
             tracing::warn!("job did not finish its step in time; another worker repeats the step");
             workers.abort();
+        }
+        // Only jobs and requests send requests from inside, and both have ended.
+        if let Some(thread) = self.platform.close_internal_requests() {
+            let ended = tokio::task::spawn_blocking(move || thread.join());
+            if timeout(WORKERS_MAY_TAKE, ended).await.is_err() {
+                tracing::warn!("requests from inside did not end in time");
+            }
         }
         self.tasks.shutdown().await;
     }
@@ -68,6 +77,7 @@ pub(crate) fn start(runtime: &Runtime, metrics: PrometheusHandle) -> Background 
         tasks,
         workers,
         stop_workers,
+        platform: Arc::clone(&runtime.platform),
     }
 }
 

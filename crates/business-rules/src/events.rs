@@ -61,6 +61,7 @@ async fn start(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
         organization: event.organization_id,
         log_id: event.log_id,
         rules: matching,
+        event: Some(event.id),
     };
     let job = NewJob::of_system(event.tenant_id, job).deduplicated(event.id.to_string());
     enqueue(connection, call, &job).await?;

@@ -13,11 +13,16 @@ use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG};
-use crate::engine::{RunError, RunOutcome, RunSubject, Trigger, need_local_date, recipients, user_of};
+use crate::engine::{
+    RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of,
+};
+use crate::platform_calls::{self, QueuedCall};
 use crate::webhooks::{NewDelivery, queue};
 
 /// Largest header with messages, in bytes.
 const LARGEST_HEADER: usize = 4096;
+/// Why a rule of a rejected command does not call the platform.
+const REJECTED: &str = "change_rejected";
 
 /// Validates every command on a guardable kind, regardless of its caller, and its undo and redo. Runs after the interceptors of other modules.
 pub(crate) const GUARD: Interceptor = Interceptor {
@@ -225,6 +230,8 @@ pub(crate) struct GuardRun {
     user: RunUser,
     executed_by: Option<Uuid>,
     run: Uuid,
+    /// The number of rules in the chain of causes of the command.
+    depth: u32,
     outcome: RunOutcome,
 }
 
@@ -271,8 +278,17 @@ fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: 
         user,
         executed_by: settle::executor(ctx.identity()),
         run: tx.new_id(),
+        depth: ctx.cause().map_or(0, |cause| cause.depth),
         outcome,
     };
+    // The platform is called after the commit; a rejected command has none, and a chain of rules ends.
+    let reason = match is_allowed {
+        false => Some(REJECTED),
+        true => (guard_run.depth >= config.max_depth).then_some(TOO_DEEP),
+    };
+    if let Some(reason) = reason {
+        guard_run.outcome.runs.iter_mut().for_each(|run| run.drop_calls(reason));
+    }
     // A rule that neither blocks nor acts is of no interest.
     let is_logged = |run: &crate::engine::RuleRun| {
         config.log_passes || run.vetoes() || !run.results.is_empty() || run.error.is_some()
@@ -342,10 +358,18 @@ fn header(messages: &[Value]) -> String {
 /// Writes what guards leave of allowed changes, together with them.
 pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
     let (ctx, now) = (tx.context(), tx.now());
-    let (mut rows, mut webhooks) = (Vec::new(), Vec::new());
+    let (mut rows, mut webhooks, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for mut guard_run in guard_runs {
         let mut runs = std::mem::take(&mut guard_run.outcome.runs);
-        let leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
+        let (tenant, run, depth) = (guard_run.tenant, guard_run.run, guard_run.depth);
+        calls.extend(
+            runs.iter_mut()
+                .flat_map(|one| QueuedCall::take(one, tenant, run, depth)),
+        );
+        let mut leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
+        for one in runs.iter().filter(|one| one.is_too_deep()) {
+            failure::report(tx.conn(), tenant, &(&*one.rule).into(), TOO_DEEP, &mut leavings).await?;
+        }
         rows.extend(leavings.rows);
         webhooks.extend(leavings.webhooks);
         backoffice_notifications::send(tx, &leavings.notifications).await?;
@@ -361,6 +385,7 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) ->
         }
     }
     queue(tx, &webhooks).await?;
+    platform_calls::enqueue(tx, &calls).await?;
     tx.changed(LOG);
     Ok(())
 }

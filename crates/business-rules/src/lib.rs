@@ -18,6 +18,7 @@ mod http;
 mod interceptors;
 mod jobs;
 mod navigation;
+mod platform_calls;
 mod schema;
 mod texts;
 mod webhooks;
@@ -89,6 +90,7 @@ fn register(registry: &mut Registry) {
         .deferred_work::<guard::GuardRun>(|tx, guard_runs| Box::pin(guard::write_allowed(tx, guard_runs)))
         .subscribe(events::START_RULES)
         .job::<jobs::RunRules>()
+        .job::<platform_calls::CallPlatform>()
         .job::<jobs::EraseOld>()
         .job::<webhooks::SendWebhooks>()
         .schedule::<jobs::EraseOld>(jobs::ERASE_SCHEDULE, jobs::ERASE_EVERY);
@@ -101,5 +103,6 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     startup.provide(Arc::new(webhooks::Sender::new(egress)));
     startup.provide(Arc::new(config.checked()?));
     startup.provide(Arc::new(compiled::new_cache()));
+    startup.provide(Arc::new(platform_calls::CallableEndpoints::default()));
     Ok(())
 }

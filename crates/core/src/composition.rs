@@ -7,6 +7,7 @@ use crate::acl::Catalogue;
 use crate::collections::Totals;
 use crate::config::{AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::events::EventServices;
+use crate::http::internal::InternalRequests;
 use crate::http::{HttpServices, Pages, Routes, check_document};
 use crate::ids::Ids;
 use crate::jobs::{JobServices, JobsConfig};
@@ -95,6 +96,7 @@ impl Platform {
         let jobs = config.section::<JobsConfig>("jobs")?.checked()?;
         provided.insert(Arc::new(Totals::new()));
         provided.insert(Arc::new(HttpServices::new(&http, &limits)));
+        provided.insert(Arc::new(InternalRequests::default()));
         provided.insert(Arc::new(JobServices::new(jobs, registry.jobs)));
         provided.insert(Arc::new(EventServices::new(registry.subscribers)));
         provided.insert(Arc::new(registry.commands));

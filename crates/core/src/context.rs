@@ -23,6 +23,7 @@ use crate::time::Timestamp;
 pub(crate) use call::Admitted;
 pub use call::{Call, Visitor};
 pub use cause::Cause;
+pub(crate) use cause::{Effect, EffectLimits};
 pub use operation::Operation;
 pub(crate) use sender::Sender;
 pub use sender::{RequestOrigin, SignInAttempt};
@@ -92,7 +93,7 @@ impl ReadCollections {
 #[derive(Debug, Clone)]
 pub struct RequestContext(Arc<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     call: Arc<Call>,
     identity: Arc<Identity>,
@@ -106,7 +107,7 @@ struct Inner {
     /// Headers of the response that interceptors of committed commands have set.
     headers: Arc<Mutex<Vec<(&'static str, String)>>>,
     job: Option<JobOrigin>,
-    cause: Option<Cause>,
+    effect: Option<Effect>,
 }
 
 /// Returns the pairs placed with the scope; a principal that acts in another scope holds only pairs that need no tree.
@@ -155,7 +156,7 @@ impl RequestContext {
             operation: Arc::default(),
             headers: Arc::default(),
             job: None,
-            cause: None,
+            effect: None,
         }))
     }
 
@@ -178,7 +179,7 @@ impl RequestContext {
             operation: Arc::default(),
             headers: Arc::default(),
             job: Some(origin),
-            cause: None,
+            effect: None,
         }))
     }
 
@@ -210,7 +211,7 @@ impl RequestContext {
             operation: Arc::clone(&inner.operation),
             headers: Arc::clone(&inner.headers),
             job: inner.job,
-            cause: inner.cause,
+            effect: inner.effect.clone(),
         }))
     }
 
@@ -356,7 +357,11 @@ impl RequestContext {
     /// Returns the rule that causes the commands of this context; `None` for what a principal does by themselves.
     #[must_use]
     pub fn cause(&self) -> Option<Cause> {
-        self.0.cause
+        self.0.effect.as_ref().map(|effect| effect.cause)
+    }
+
+    pub(crate) fn effect(&self) -> Option<&Effect> {
+        self.0.effect.as_ref()
     }
 
     /// Returns the same principal and scope for an effect of a rule: its commands are logged with the rule. The conditions of the request
@@ -376,7 +381,18 @@ impl RequestContext {
             operation: Arc::default(),
             headers: Arc::default(),
             job: inner.job,
-            cause: Some(cause),
+            effect: Some(Effect {
+                cause,
+                limits: inner.effect.as_ref().and_then(|effect| effect.limits.clone()),
+            }),
+        }))
+    }
+
+    /// Returns the same request, with its conditions, as an effect of a rule.
+    pub(crate) fn as_effect(&self, effect: Effect) -> Self {
+        Self(Arc::new(Inner {
+            effect: Some(effect),
+            ..(*self.0).clone()
         }))
     }
 

@@ -103,6 +103,23 @@ impl Identity {
             ..Self::system()
         }
     }
+
+    /// Returns the same principal in this tenant, limited to the rights that others grant as well, in an organization with its descendants
+    /// (`None`: wherever both hold them).
+    #[must_use]
+    pub fn limited_to(self, rights: &Rights, tenant: Uuid, organization: Option<Uuid>) -> Self {
+        let rights = rights.clone();
+        let rights = match organization {
+            Some(organization) => rights.confined_to(organization),
+            None => rights,
+        };
+        Self {
+            tenant,
+            organization,
+            rights: rights.limited_by(&self.rights),
+            ..self
+        }
+    }
 }
 
 /// A reference to a principal, without a check whether the principal exists.

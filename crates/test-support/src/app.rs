@@ -336,6 +336,10 @@ impl Drop for TestApp {
             // The server only needs the signal; there is nothing to wait for.
             drop(server.stop(false));
         }
+        // Its connections end before the database is dropped.
+        if let Some(thread) = self.platform().close_internal_requests() {
+            let _ended = thread.join();
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Actions of rules: parsed and checked once.
 
 mod parse;
+mod platform_call;
 mod template;
 mod webhook;
 
 pub(crate) use parse::{ActionRules, is_path, parse_branch};
+pub(crate) use platform_call::PlatformCall;
 pub(crate) use template::{Template, fill};
 pub(crate) use webhook::Webhook;
 
@@ -34,6 +36,8 @@ pub(crate) enum Action {
     },
     /// Calls a webhook.
     CallWebhook(Webhook),
+    /// Calls an endpoint of the platform.
+    CallPlatform(PlatformCall),
     /// Shows a message to the caller.
     Show {
         /// How important it is.
@@ -115,6 +119,7 @@ impl Action {
             Self::SetField { .. } => "SET_FIELD",
             Self::EmitEvent { .. } => "EMIT_EVENT",
             Self::CallWebhook(_) => "CALL_WEBHOOK",
+            Self::CallPlatform(_) => "CALL_PLATFORM",
             Self::Show { level, .. } => match level {
                 MessageLevel::Error => "SHOW_ERROR",
                 MessageLevel::Warning => "SHOW_WARNING",

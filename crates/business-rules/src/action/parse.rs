@@ -6,6 +6,7 @@ use backoffice_egress::Egress;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::platform_call::{LONGEST_ENDPOINT, NamedEndpoint, PlatformCall, method_of};
 use super::webhook::{self, LONGEST_URL, METHODS, UrlTemplate, Webhook};
 use super::{Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Severity, Template};
 
@@ -107,7 +108,7 @@ impl Parser {
             Some("ALLOW_TRANSITION") => self.message(config).map(|message| Action::Allow { message }),
             Some("LOG") => self.log(config),
             Some("CALL_WEBHOOK") => self.webhook(config, rules.egress).map(Action::CallWebhook),
-            Some("CALL_PLATFORM") => self.reject("type", "is not available in this version", "invalid_value"),
+            Some("CALL_PLATFORM") => self.platform_call(config).map(Action::CallPlatform),
             _ => self.reject("type", "must be a known type of actions", "invalid_value"),
         }
     }
@@ -255,16 +256,50 @@ impl Parser {
             Err(message) => self.reject("config.headers", message, "invalid_value"),
             Ok(headers) => Some(headers),
         };
-        let body = config.get("body").filter(|body| !body.is_null()).cloned();
-        if body.as_ref().is_some_and(|body| body.to_string().len() > LARGEST_BODY) {
-            return self.reject("config.body", "must be at most 64 KiB of JSON", "too_long");
-        }
+        let body = self.body(config)?;
         Some(Webhook {
             url: url?,
             method: method?,
             headers: headers?,
             body,
         })
+    }
+
+    fn platform_call(&mut self, config: &Map<String, Value>) -> Option<PlatformCall> {
+        let endpoint = self.text(config, "endpoint", LONGEST_ENDPOINT);
+        let endpoint = match endpoint.map(NamedEndpoint::parse) {
+            Some(None) => {
+                let message = "must be a path such as /customers/deals, with references in its query only";
+                self.reject("config.endpoint", message, "invalid_value")
+            }
+            parsed => parsed.flatten(),
+        };
+        let named = endpoint.as_ref().and_then(|endpoint| endpoint.method);
+        let method = match (config.get("method"), named) {
+            (None | Some(Value::Null), Some(named)) => Some(named),
+            (None | Some(Value::Null), None) => self.reject("config.method", "is required", "required"),
+            (Some(given), named) => match given.as_str().and_then(method_of) {
+                Some(given) if named.is_none_or(|named| named == given) => Some(given),
+                _ => self.reject("config.method", "must be the method of the endpoint", "invalid_value"),
+            },
+        };
+        let key = self.text(config, "apiKeyId", LONGEST_SUBJECT);
+        let key = match key.map(str::parse::<Uuid>) {
+            Some(Err(_)) => self.reject("config.apiKeyId", "must be the id of an API key", "invalid_value"),
+            parsed => parsed.and_then(Result::ok),
+        };
+        let body = self.body(config)?;
+        Some(endpoint?.call(method?, key?, body))
+    }
+
+    /// Returns the body of a request; nothing after a violated rule.
+    #[expect(clippy::option_option, reason = "a request may have no body")]
+    fn body(&mut self, config: &Map<String, Value>) -> Option<Option<Value>> {
+        let body = config.get("body").filter(|body| !body.is_null()).cloned();
+        if body.as_ref().is_some_and(|body| body.to_string().len() > LARGEST_BODY) {
+            return self.reject("config.body", "must be at most 64 KiB of JSON", "too_long");
+        }
+        Some(body)
     }
 
     fn emit_event(&mut self, config: &Map<String, Value>, platform: &Platform) -> Option<Action> {

@@ -35,6 +35,22 @@ impl Template {
         Self(parts)
     }
 
+    /// Returns the text with percent-encoded values in place of references.
+    pub(super) fn encoded(&self, facts: &Facts<'_>) -> String {
+        let mut text = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(own) => text.push_str(own),
+                Part::Reference(reference) => {
+                    let value = reference.resolve(facts);
+                    let encoded: String = url::form_urlencoded::byte_serialize(shown(&value).as_bytes()).collect();
+                    text.push_str(&encoded.replace('+', "%20"));
+                }
+            }
+        }
+        text
+    }
+
     /// Returns the text with values in place of references, at most `longest` characters.
     pub(crate) fn text(&self, facts: &Facts<'_>, longest: usize) -> String {
         let mut text = String::new();
@@ -52,7 +68,7 @@ impl Template {
 }
 
 /// Returns the text of a value: null is empty, lists and objects are written as JSON.
-pub(super) fn shown(value: &Value) -> Cow<'_, str> {
+fn shown(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
         Value::String(text) => Cow::Borrowed(text),

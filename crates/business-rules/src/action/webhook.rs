@@ -4,7 +4,7 @@ use backoffice_egress::Egress;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::template::{Part, Template, shown};
+use super::template::{Part, Template};
 use crate::condition::Facts;
 use crate::engine::redact::is_secret;
 
@@ -73,17 +73,7 @@ impl UrlTemplate {
 
     /// Returns the address with percent-encoded values in place of references; `None` if it is too long, or values would change its path.
     pub(crate) fn text(&self, facts: &Facts<'_>) -> Option<String> {
-        let mut text = String::new();
-        for part in &self.0.0 {
-            match part {
-                Part::Text(own) => text.push_str(own),
-                Part::Reference(reference) => {
-                    let value = reference.resolve(facts);
-                    let encoded: String = url::form_urlencoded::byte_serialize(shown(&value).as_bytes()).collect();
-                    text.push_str(&encoded.replace('+', "%20"));
-                }
-            }
-        }
+        let text = self.0.encoded(facts);
         let is_fine = text.chars().count() <= 2 * LONGEST_URL && !has_dots(&text) && Url::parse(&text).is_ok();
         is_fine.then_some(text)
     }

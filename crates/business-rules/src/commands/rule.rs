@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{limits, organization, placement};
+use super::{limits, organization, placement, platform_calls};
 use crate::acl;
 use crate::action::{self, Action};
 use crate::condition;
@@ -68,7 +68,8 @@ pub struct RuleInput {
     /// The condition, at most 64 KiB; null is always true.
     #[schema(value_type = Option<Object>)]
     pub condition_expression: Patch<Value>,
-    /// At most 20 actions if the condition is true, at most 64 KiB.
+    /// At most 20 actions if the condition is true, at most 64 KiB. Calls of the platform name an endpoint and a key of
+    /// `GET /business_rules/platform-call-options`.
     #[schema(value_type = Vec<Object>, max_items = 20)]
     pub success_actions: Patch<Value>,
     /// At most 20 actions if the condition is false, at most 64 KiB.
@@ -177,6 +178,10 @@ impl Rule {
             && let Some(kind) = platform.record_kind(&self.entity_type)
         {
             needed.extend(kind.manage.iter().map(|feature| feature.id.to_owned()));
+        }
+        let calls = |action: &Action| matches!(action, Action::CallPlatform(_));
+        if actions.iter().flatten().any(calls) {
+            needed.insert(backoffice_api_keys::acl::CREATE.id.to_owned());
         }
         needed.into_iter().collect()
     }
@@ -326,6 +331,7 @@ impl Record for Rule {
         validator.check()?;
         self.effect_features = self.needed_features(ctx.platform(), &actions);
         limits::check_ceiling(ctx, &self.effect_features, self.organization_id)?;
+        platform_calls::check(tx, self, &actions).await?;
         let identity = ctx.identity();
         let user = identity.id.filter(|_| identity.kind == ActorKind::User);
         match before {

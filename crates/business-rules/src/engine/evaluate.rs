@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{ActionResult, PlannedEvent, PlannedNotification, PlannedWebhook, RuleMessage, RuleRun};
-use crate::action::{self, Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Webhook};
+use super::{ActionResult, PlannedCall, PlannedEvent, PlannedNotification, PlannedWebhook, RuleMessage, RuleRun};
+use crate::action::{self, Action, LONGEST_MESSAGE, MessageLevel, Notify, PlatformCall, Recipient, Webhook};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
 
@@ -17,7 +17,7 @@ const LARGEST_PAYLOAD: usize = 16 * 1024;
 const LONGEST_SUBJECT: usize = 200;
 const LONGEST_ADDRESS: usize = 254;
 const LONGEST_LINK: usize = 1000;
-/// Largest body of a webhook, in bytes.
+/// Largest body of a webhook or a request to the platform, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
 /// Longest value of a header, in characters.
 const LONGEST_HEADER: usize = 2000;
@@ -37,6 +37,7 @@ pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid
         notifications: Vec::new(),
         events: Vec::new(),
         webhooks: Vec::new(),
+        calls: Vec::new(),
         write: None,
         elapsed: std::time::Duration::ZERO,
     };
@@ -109,6 +110,7 @@ impl Planner<'_, '_> {
             Action::EmitEvent { name, payload } => error = self.event(name, payload),
             Action::Notify(notify) => error = self.notification(notify),
             Action::CallWebhook(webhook) => error = self.webhook(webhook),
+            Action::CallPlatform(call) => error = self.platform_call(call),
         }
         self.run.results.push(ActionResult {
             word: action.word(),
@@ -190,6 +192,27 @@ impl Planner<'_, '_> {
             url,
             method: webhook.method,
             headers: webhook.headers.iter().map(header).collect(),
+            body,
+        });
+        None
+    }
+}
+
+impl Planner<'_, '_> {
+    fn platform_call(&mut self, call: &PlatformCall) -> Option<String> {
+        let Some(target) = call.target(self.facts) else {
+            return Some("invalid_endpoint".to_owned());
+        };
+        let body = call.body.as_ref().filter(|_| call.method != "GET");
+        let body = body.map(|body| action::fill(body, self.facts));
+        if body.as_ref().is_some_and(|body| body.to_string().len() > LARGEST_BODY) {
+            return Some("body_too_long".to_owned());
+        }
+        self.run.calls.push(PlannedCall {
+            action: self.run.results.len(),
+            method: call.method.to_owned(),
+            target,
+            key: call.key,
             body,
         });
         None

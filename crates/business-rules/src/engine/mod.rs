@@ -17,6 +17,7 @@ use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::organization_zone::local_date;
 use backoffice_core::{Platform, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use time::Date;
 use uuid::Uuid;
@@ -24,6 +25,9 @@ use uuid::Uuid;
 use crate::action::{MessageLevel, Severity};
 use crate::compiled::CompiledRule;
 use crate::condition::{Facts, reference::RunUser};
+
+/// Reason of the failure of a rule that other rules have started too many times.
+pub(crate) const TOO_DEEP: &str = "rules start each other too many times";
 
 /// What rules are applied to.
 #[derive(Debug, Clone, Copy)]
@@ -192,6 +196,19 @@ pub(crate) struct PlannedWebhook {
     pub(crate) body: String,
 }
 
+/// A request to the platform, sent as the run goes, or after the commit of the command that the rule validates.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PlannedCall {
+    /// The action among the results of the rule.
+    pub(crate) action: usize,
+    pub(crate) method: String,
+    /// The path below the API prefix, with the query.
+    pub(crate) target: String,
+    /// The API key.
+    pub(crate) key: Uuid,
+    pub(crate) body: Option<Value>,
+}
+
 /// Fields to set, all of a branch together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlannedWrite {
@@ -217,6 +234,7 @@ pub(crate) struct RuleRun {
     pub(crate) notifications: Vec<PlannedNotification>,
     pub(crate) events: Vec<PlannedEvent>,
     pub(crate) webhooks: Vec<PlannedWebhook>,
+    pub(crate) calls: Vec<PlannedCall>,
     pub(crate) write: Option<PlannedWrite>,
     pub(crate) elapsed: Duration,
 }
@@ -229,6 +247,22 @@ impl RuleRun {
         let shows_error = self.messages.iter().any(|message| message.level == MessageLevel::Error);
         let validates = self.rule.rule_type == "VALIDATION" && shows_error;
         guards || is_unsure || validates || self.blocks
+    }
+
+    /// Whether the rule did not call the platform because its chain of causes is too long.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        self.results
+            .iter()
+            .any(|result| result.error.as_deref() == Some(TOO_DEEP))
+    }
+
+    /// Drops the planned requests to the platform for this reason.
+    pub(crate) fn drop_calls(&mut self, reason: &str) {
+        for call in std::mem::take(&mut self.calls) {
+            if let Some(result) = self.results.get_mut(call.action) {
+                result.error = Some(reason.to_owned());
+            }
+        }
     }
 
     /// Whether all executed actions have succeeded.

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use backoffice_core::{RequestContext, Result};
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use super::evaluate::evaluate;
 use super::{RunError, RunOutcome, RunSubject, write};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
 use crate::config::RulesConfig;
+use crate::platform_calls;
 
-/// Runs these rules one after the other. Fields are set as the run goes, as the principal of the context; everything else is planned.
+/// Runs these rules one after the other. Fields are set and the platform is called as the run goes, as the principal of the context; everything else
+/// is planned. `occasion` identifies what has started the run.
 ///
 /// # Errors
 /// When the module was not started.
@@ -20,6 +23,7 @@ pub(crate) async fn run(
     rules: &[Arc<CompiledRule>],
     subject: RunSubject<'_>,
     facts: &Facts<'_>,
+    occasion: Uuid,
     is_dry: bool,
 ) -> Result<RunOutcome> {
     let config = ctx.call().provided::<RulesConfig>()?;
@@ -42,9 +46,12 @@ pub(crate) async fn run(
         let mut one = evaluate(rule, facts, ctx.new_id(), is_dry);
         if is_dry {
             one.write = None;
+            one.calls.clear();
         } else {
             let longest = left.min(config.rule_timeout);
             write::write(ctx, &mut one, subject.entity_type, subject.entity_id, longest).await;
+            let left = longest.saturating_sub(begun.elapsed());
+            platform_calls::call(ctx, &mut one, subject.tenant, occasion, left).await;
         }
         one.elapsed = begun.elapsed();
         outcome.runs.push(one);

@@ -14,7 +14,7 @@ use crate::compiled::{self, CompiledRule};
 use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::settle::{self, About};
-use crate::engine::{RunOutcome, RunSubject, Trigger, failure, need_local_date, run};
+use crate::engine::{RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, run};
 use crate::guard::fields_of;
 
 /// The rules that an event starts. The cursor counts the finished ones: a crash repeats at most the rule that was under way.
@@ -32,6 +32,9 @@ pub(crate) struct RunRules {
     pub(crate) log_id: Option<Uuid>,
     /// The rules in their order.
     pub(crate) rules: Vec<Uuid>,
+    /// The event.
+    #[serde(default)]
+    pub(crate) event: Option<Uuid>,
 }
 
 impl Job for RunRules {
@@ -69,9 +72,10 @@ impl Job for RunRules {
             data: &data,
         };
         let is_too_deep = depth >= call.provided::<RulesConfig>()?.max_depth;
+        let occasion = self.event.unwrap_or(work.id());
         let mut outcome = match is_too_deep {
             true => RunOutcome::default(),
-            false => executed(&call, &rule, depth, subject, user.clone()).await?,
+            false => executed(&call, &rule, depth, subject, user.clone(), occasion).await?,
         };
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
         let about = About {
@@ -84,7 +88,7 @@ impl Job for RunRules {
         };
         let mut leavings = settle::settle(chunk.connection(), &call, about, &mut outcome.runs).await?;
         let failure = match is_too_deep {
-            true => Some("rules start each other too many times".to_owned()),
+            true => Some(TOO_DEEP.to_owned()),
             false => outcome.runs.iter().find_map(reason_of),
         };
         let result = if failure.is_some() { "failed" } else { "done" };
@@ -105,6 +109,7 @@ async fn executed(
     depth: u32,
     subject: RunSubject<'_>,
     user: RunUser,
+    occasion: Uuid,
 ) -> Result<RunOutcome> {
     let name = format!("rule {}", rule.key);
     let identity = Identity::limited(name, subject.tenant, rule.organization, &rule.effect_features);
@@ -120,7 +125,7 @@ async fn executed(
         false => None,
     };
     let facts = subject.facts(user, call.now, local_date);
-    run::run(&ctx, rules, subject, &facts, false).await
+    run::run(&ctx, rules, subject, &facts, occasion, false).await
 }
 
 /// Returns the record as it is after the change, or was before a deletion, with the record before and the names of the changed fields.

@@ -11,6 +11,7 @@ mod logs;
 mod months;
 mod nodes;
 mod options;
+mod platform_calls;
 mod receiver;
 mod rules;
 mod sets;

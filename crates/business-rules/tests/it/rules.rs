@@ -130,7 +130,9 @@ async fn everything_that_is_wrong_with_a_rule_is_reported() {
         ("successActions[1].config.recipients[0]", "invalid_value"),
         ("successActions[2].type", "invalid_value"),
         ("successActions[3].config.url", "invalid_value"),
-        ("successActions[4].type", "invalid_value"),
+        ("successActions[4].config.apiKeyId", "required"),
+        ("successActions[4].config.endpoint", "required"),
+        ("successActions[4].config.method", "required"),
         ("successActions[5].config.eventName", "invalid_value"),
     ];
     let mut found = codes(&body);

@@ -28,6 +28,8 @@ pub struct Rights {
     pub is_super_admin: bool,
     lists: Arc<[AccessList]>,
     confined_to: Option<Uuid>,
+    /// Rights that are needed besides.
+    limited_by: Option<Arc<Rights>>,
 }
 
 impl Default for Rights {
@@ -59,6 +61,7 @@ impl Rights {
             is_super_admin: false,
             lists: lists.into_iter().filter(grants_something).collect(),
             confined_to: None,
+            limited_by: None,
         }
     }
 
@@ -79,6 +82,22 @@ impl Rights {
         }
     }
 
+    /// Limits the rights to those that others grant as well: a feature is held where both grant it.
+    #[must_use]
+    pub fn limited_by(self, other: &Self) -> Self {
+        match (self.is_super_admin, other.is_super_admin) {
+            (_, true) => self,
+            (true, false) => other.clone(),
+            (false, false) => Self {
+                limited_by: Some(Arc::new(match self.limited_by {
+                    Some(known) => other.clone().limited_by(&known),
+                    None => other.clone(),
+                })),
+                ..self
+            },
+        }
+    }
+
     /// Returns the lists.
     #[must_use]
     pub fn lists(&self) -> &[AccessList] {
@@ -92,10 +111,17 @@ impl Rights {
             return BTreeSet::new();
         }
         let listed = self.lists.iter().filter_map(|list| list.organizations.as_ref());
-        listed.flatten().copied().chain(self.confined_to).collect()
+        let others = self.limited_by.iter().flat_map(|other| other.roots());
+        listed
+            .flatten()
+            .copied()
+            .chain(self.confined_to)
+            .chain(others)
+            .collect()
     }
 
-    /// Returns the organizations in which any feature is held, as stored: without descendants.
+    /// Returns the organizations in which any feature is held, as stored: without descendants, and without regard to [other
+    /// rights](Self::limited_by).
     #[must_use]
     pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
         let mut union = BTreeSet::new();
@@ -115,7 +141,12 @@ impl Rights {
             list.organizations.as_ref().is_none_or(|listed| !listed.is_empty())
                 && list.grants.iter().any(|grant| matches(grant, feature))
         };
-        catalogue.contains(feature) && (self.is_super_admin || self.lists.iter().any(grants))
+        catalogue.contains(feature)
+            && (self.is_super_admin || self.lists.iter().any(grants))
+            && self
+                .limited_by
+                .as_ref()
+                .is_none_or(|other| other.holds(feature, catalogue))
     }
 
     /// Returns whether a list that grants the feature names the organization itself.
@@ -129,7 +160,7 @@ impl Rights {
             list.organizations
                 .as_ref()
                 .is_some_and(|listed| listed.contains(&organization))
-        })
+        }) && self.limited_by.is_none()
     }
 }
 
@@ -139,6 +170,8 @@ pub struct Pairs {
     rights: Rights,
     /// The organizations of each list, descendants included.
     places: Vec<Organizations>,
+    /// The pairs of the rights that are needed besides.
+    limited_by: Option<Box<Pairs>>,
 }
 
 impl Pairs {
@@ -146,6 +179,8 @@ impl Pairs {
     /// the tree are ignored.
     #[must_use]
     pub fn placed(rights: &Rights, below: &HashMap<Uuid, Vec<Uuid>>) -> Self {
+        let other = rights.limited_by.as_ref();
+        let limited_by = other.map(|other| Box::new(Self::placed(other, below)));
         let below = |root: &Uuid| below.get(root).into_iter().flatten().copied();
         let confined: Organizations = rights.confined_to.as_ref().map(|own| below(own).collect());
         let place = |list: &AccessList| -> Organizations {
@@ -158,6 +193,7 @@ impl Pairs {
         Self {
             places: rights.lists.iter().map(place).collect(),
             rights: rights.clone(),
+            limited_by,
         }
     }
 
@@ -192,15 +228,23 @@ impl Pairs {
         if !catalogue.contains(feature) {
             return Some(BTreeSet::new());
         }
-        self.union(|at, list| {
+        let own = self.union(|at, list| {
             let granted = list.grants.iter().any(|grant| matches(grant, feature));
             granted.then(|| self.places[at].clone())
-        })
+        });
+        match &self.limited_by {
+            Some(other) => common(own, other.orgs(feature, catalogue)),
+            None => own,
+        }
     }
 
     /// Returns whether the exact feature is held in some organization.
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
+        if self.limited_by.is_some() {
+            let place = self.orgs(feature, catalogue);
+            return place.is_none_or(|place| !place.is_empty());
+        }
         let somewhere = |place: &Organizations| place.as_ref().is_none_or(|place| !place.is_empty());
         let mut lists = self.rights.lists.iter().zip(&self.places);
         catalogue.contains(feature)
@@ -218,6 +262,13 @@ impl Pairs {
     /// Returns the organizations in which any feature is held.
     #[must_use]
     pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
+        if self.limited_by.is_some() {
+            let mut union = BTreeSet::new();
+            for feature in catalogue.ids() {
+                union.extend(self.orgs(feature, catalogue)?);
+            }
+            return Some(union);
+        }
         self.union(|at, list| {
             let held = list.grants.iter().any(|grant| catalogue.knows(grant));
             held.then(|| self.places[at].clone())
@@ -228,7 +279,7 @@ impl Pairs {
     /// organization counts if a list names it, because it may be restored.
     #[must_use]
     pub fn covering(&self, requested: &str) -> Organizations {
-        self.union(|at, list| {
+        let own = self.union(|at, list| {
             if !list.grants.iter().any(|grant| covers(grant, requested)) {
                 return None;
             }
@@ -239,7 +290,11 @@ impl Pairs {
                     .as_ref()
                     .map(|place| place.iter().copied().chain(named).collect()),
             )
-        })
+        });
+        match &self.limited_by {
+            Some(other) => common(own, other.covering(requested)),
+            None => own,
+        }
     }
 
     /// Returns whether a feature or wildcard is covered somewhere; in this organization if one is given.
@@ -345,6 +400,44 @@ mod tests {
 
         assert_eq!(pairs.orgs("deals.view", &catalogue()), Some([X, BELOW_X].into()));
         assert!(!pairs.holds("products.view", &catalogue()));
+    }
+
+    #[test]
+    fn limited_rights_hold_a_feature_where_both_grant_it() {
+        let key = Rights::of([list(&["deals.view"], None), list(&["products.view"], Some(&[Y]))]);
+        let caller = Rights::of([list(&["*"], Some(&[X]))]);
+        let pairs = placed(&key.clone().limited_by(&caller));
+
+        assert_eq!(pairs.orgs("deals.view", &catalogue()), Some([X, BELOW_X].into()));
+        assert!(
+            pairs.holds_in("deals.view", Some(X), &catalogue()) && !pairs.holds_in("deals.view", None, &catalogue())
+        );
+        assert!(!pairs.holds("products.view", &catalogue()));
+        assert_eq!(pairs.anywhere(&catalogue()), Some([X, BELOW_X].into()));
+        assert_eq!(pairs.covering("deals.view"), Some([X, BELOW_X].into()));
+        assert!(!pairs.covers_in("*", None) && !pairs.covers_in("products.view", None));
+        assert_eq!(caller.limited_by(&key).roots(), [X, Y].into());
+    }
+
+    #[test]
+    fn the_rights_of_a_super_administrator_limit_nothing() {
+        let key = Rights::of([list(&["deals.view"], Some(&[Y]))]);
+
+        assert_eq!(key.clone().limited_by(&Rights::super_admin()), key);
+        assert_eq!(Rights::super_admin().limited_by(&key), key);
+    }
+
+    #[test]
+    fn rights_can_be_limited_several_times() {
+        let wide = Rights::of([list(&["*"], None)]);
+        let twice = |first: &[&str], second: &[&str]| {
+            let limited = wide.clone().limited_by(&Rights::of([list(first, None)]));
+            placed(&limited.limited_by(&Rights::of([list(second, Some(&[X]))])))
+        };
+
+        assert!(!twice(&["deals.view"], &["products.view"]).holds("deals.view", &catalogue()));
+        assert!(!twice(&["deals.view"], &["products.view"]).holds("products.view", &catalogue()));
+        assert!(twice(&["deals.view"], &["*"]).holds_in("deals.view", Some(X), &catalogue()));
     }
 
     #[test]

@@ -18,11 +18,12 @@ use super::extract::{Extract, Incoming};
 use super::response::{Response, json_response};
 use super::routes::{Access, EndpointInfo};
 use super::without_body::head_only;
-use super::{conditional, credential, headers, origin, rejection_log, selection, tenant_parameter};
+use super::{conditional, credential, headers, internal, origin, rejection_log, selection, tenant_parameter};
 use crate::context::{Admitted, Call, IdempotencyKey, ReadPolicy, RequestContext, Sender};
 use crate::error::{Detail, Error, ErrorShape, Rejection, Result, StoredResponse};
 use crate::identity::{Authenticated, Identity};
 use crate::platform::{Platform, Runtime};
+use crate::rate_limit::RateLimit;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -132,7 +133,10 @@ where
     T: Response,
 {
     let info = &*endpoint.info;
-    if let Err(rejected) = rejected_from_memory(info, call) {
+    let internal = internal::caller_of(request);
+    // Requests from inside have no address by which they could be limited.
+    let limits = if internal.is_some() { &[][..] } else { &info.limits };
+    if let Err(rejected) = rejected_from_memory(limits, call) {
         if info.streaming {
             return Err(rejected);
         }
@@ -145,11 +149,17 @@ where
         true => Ok(Body::default()),
         false => unread.read(request.method(), call).await?,
     };
-    check_limits(info, call).await?;
-    let identity = match info.access {
-        Access::Public => None,
-        Access::Optional => optional(credential::authenticate(call, request).await)?,
-        Access::Authenticated | Access::Features(_) => Some(credential::authenticate(call, request).await?.identity),
+    check_limits(info, limits, call).await?;
+    let identity = match (info.access, &internal) {
+        (Access::Public, _) => None,
+        (_, Some(internal)) => {
+            call.sender.is(internal.identity());
+            Some(Arc::clone(internal.identity()))
+        }
+        (Access::Optional, None) => optional(credential::authenticate(call, request).await)?,
+        (Access::Authenticated | Access::Features(_), None) => {
+            Some(credential::authenticate(call, request).await?.identity)
+        }
     };
     if let Some(identity) = &identity {
         call.platform().budgets().spend(identity, call.now)?;
@@ -172,7 +182,7 @@ where
         None => None,
         Some((identity, scope)) => {
             let read_collections = conditional::read_collections(request, info, &identity, &scope);
-            Some(RequestContext::with_conditions(
+            let context = RequestContext::with_conditions(
                 Arc::clone(call),
                 identity,
                 scope,
@@ -180,7 +190,11 @@ where
                 idempotency(request, info, &body.bytes)?,
                 read_policy(request, info),
                 read_collections.map(Arc::new),
-            ))
+            );
+            Some(match &internal {
+                Some(caller) => caller.caused(&context),
+                None => context,
+            })
         }
     };
     if let Some(context) = &context
@@ -226,10 +240,10 @@ fn optional(authenticated: Result<Authenticated>) -> Result<Option<Arc<Identity>
 }
 
 /// Checks the limits that the client is known to exceed: the rejection costs no statement, no queue position and no memory for a body.
-fn rejected_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
+fn rejected_from_memory(of_address: &[RateLimit], call: &Call) -> Result<()> {
     let limits = call.platform().rate_limits();
     let network = call.network();
-    info.limits
+    of_address
         .iter()
         .try_for_each(|limit| limits.check(call, *limit, &network))
 }
@@ -237,16 +251,16 @@ fn rejected_from_memory(info: &EndpointInfo, call: &Call) -> Result<()> {
 /// Checks the limits of the endpoint and reserves its scarce capacity, once the body was read. If the queue is full, nothing is counted.
 /// Requests of one network pass one after the other until they are counted, so that a client over its limit takes one queue position for a
 /// moment, and not all of them.
-async fn check_limits(info: &EndpointInfo, call: &Call) -> Result<()> {
+async fn check_limits(info: &EndpointInfo, of_address: &[RateLimit], call: &Call) -> Result<()> {
     let limits = call.platform().rate_limits();
     let network = call.network();
     let Some(admission) = info.admission else {
-        return limits.count_all(call, &info.limits, &network).await;
+        return limits.count_all(call, of_address, &network).await;
     };
     let turn = limits.turn(&network).await?;
-    rejected_from_memory(info, call)?;
+    rejected_from_memory(of_address, call)?;
     let place = (admission.reserve)(call)?;
-    limits.count_all(call, &info.limits, &network).await?;
+    limits.count_all(call, of_address, &network).await?;
     drop(turn);
     call.admitted.hold((admission.take)(call, place).await?);
     Ok(())

@@ -13,6 +13,7 @@ mod extract;
 mod faults;
 mod head;
 mod headers;
+pub mod internal;
 mod live_caller;
 mod multipart;
 mod openapi;

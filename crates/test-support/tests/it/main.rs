@@ -8,6 +8,7 @@ mod connections;
 mod database;
 mod files;
 mod http;
+mod internal;
 mod isolation;
 mod jobs;
 mod proxy;

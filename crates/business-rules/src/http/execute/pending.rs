@@ -121,7 +121,7 @@ impl<'a> PendingRun<'a> {
             false => None,
         };
         let facts = subject.facts(self.user.clone(), ctx.now(), local_date);
-        let outcome = run::run(ctx, rules, subject, &facts, request.is_dry).await?;
+        let outcome = run::run(ctx, rules, subject, &facts, ctx.new_id(), request.is_dry).await?;
         let result = if outcome.allows() { "allowed" } else { "blocked" };
         let trigger = self.trigger.word();
         metrics::counter!("business_rules_runs_total", "trigger" => trigger, "result" => result).increment(1);

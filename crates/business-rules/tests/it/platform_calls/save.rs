@@ -1,0 +1,173 @@
+//! What is checked when a rule that calls the platform is saved.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{KEYS, call, calling, catalog_key, key, product};
+use crate::fixture::{RULES, action, codes, create, fixture, rule, with};
+
+#[actix_web::test]
+async fn rul_14_an_endpoint_outside_of_the_list_is_rejected() {
+    let fixture = fixture().await;
+    let (_, key) = catalog_key(&fixture).await;
+    for endpoint in [
+        "POST /auth/users",
+        "GET /api_keys/keys",
+        "POST /business_rules/execute",
+        "GET /audit_logs/audit-logs/actions",
+        "GET /customers/deals/{id}",
+        "PATCH /catalog/products",
+        "POST /catalog/nothing",
+        "POST /api/catalog/products",
+    ] {
+        let actions = json!([{"type": "SHOW_INFO", "config": {"message": "m"}}, call(endpoint, key, Value::Null)]);
+        let body = with(
+            rule("r", "ACTION", "customers.deal"),
+            json!({"failureActions": actions}),
+        );
+        let (status, body) = fixture.app.post(&fixture.a.token, RULES, body).await;
+
+        assert_eq!(status, 400, "{endpoint}: {body}");
+        let error = body["error"].as_str().unwrap_or_default();
+        assert!(error.starts_with("Action 2: endpoint"), "{endpoint}: {body}");
+        let expected = [("failureActions[1].config.endpoint", "unknown_reference")];
+        assert_eq!(codes(&body), expected, "{endpoint}");
+    }
+    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+}
+
+#[actix_web::test]
+async fn an_editor_needs_the_feature_to_create_keys() {
+    let fixture = fixture().await;
+    let (_, key) = catalog_key(&fixture).await;
+    let features = ["business_rules.*", "catalog.*", "customers.*"];
+    let role = fixture.role("Editor", &features, None).await;
+    let (_, editor) = fixture.user("editor@alpha.test", &["Editor"]).await;
+    let body = calling("ACTION", &product(key));
+
+    let (status, rejected) = fixture.app.post(&editor, RULES, body.clone()).await;
+    assert_eq!(
+        (status, &rejected["requiredFeatures"]),
+        (403, &json!(["api_keys.create"]))
+    );
+
+    let id = create(&fixture, RULES, body.clone()).await;
+    let change = json!({"id": id, "ruleName": "Other"});
+    assert_eq!(fixture.app.put(&editor, RULES, change.clone()).await.0, 403);
+    let features = [&features[..], &["api_keys.create"]].concat();
+    fixture.acl(role, &features, None).await;
+    assert_eq!(fixture.app.put(&editor, RULES, change).await.0, 200);
+    let (_, stored) = fixture.app.get(&editor, &format!("{RULES}/{id}")).await;
+    assert_eq!(stored["effectFeatures"], json!(["api_keys.create"]));
+}
+
+#[actix_web::test]
+async fn a_key_that_is_not_in_the_list_is_rejected() {
+    let fixture = fixture().await;
+    let body = json!({"name": "Beta", "roles": ["admin"], "organizationId": null});
+    let (_, foreign) = fixture.app.post(&fixture.b.token, KEYS, body).await;
+    let foreign: Uuid = foreign["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
+    let (_, revoked) = catalog_key(&fixture).await;
+    let path = format!("{KEYS}?id={revoked}");
+    assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);
+    let expired = key(&fixture, "Catalog", None).await;
+    let sql = format!("update api_keys_keys set expires_at = '2026-11-20T07:00:00Z' where id = '{expired}'");
+    fixture.app.sql(&sql).await;
+    fixture
+        .role("Maker", &["business_rules.*", "api_keys.create"], None)
+        .await;
+    let (_, maker) = fixture.user("maker@alpha.test", &["Maker"]).await;
+    let wide = key(&fixture, "Catalog", None).await;
+    let admin = &fixture.a.token;
+    for (token, key) in [
+        (admin, Uuid::from_u128(7)),
+        (admin, foreign),
+        (admin, revoked),
+        (admin, expired),
+        (&maker, wide),
+    ] {
+        let (status, body) = fixture.app.post(token, RULES, calling("GUARD", &product(key))).await;
+
+        assert_eq!(status, 400, "{body}");
+        assert_eq!(
+            codes(&body),
+            [("successActions[0].config.apiKeyId", "unknown_reference")]
+        );
+        assert!(
+            body["error"]
+                .as_str()
+                .unwrap_or_default()
+                .starts_with("Action 1: apiKeyId")
+        );
+    }
+    create(&fixture, RULES, calling("GUARD", &product(wide))).await;
+}
+
+#[actix_web::test]
+async fn a_key_of_another_organization_is_rejected() {
+    let fixture = fixture().await;
+    fixture.role("Catalog", &["catalog.*"], None).await;
+    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
+    let below = json!({"name": "Below", "parentId": branch});
+    let below = create(&fixture, "/directory/organizations", below).await;
+    let own = key(&fixture, "Catalog", Some(fixture.a.organization)).await;
+    let of_branch = key(&fixture, "Catalog", Some(branch)).await;
+    let rule = |key: Uuid, number: u32, organization: Option<Uuid>| {
+        let fields = json!({"ruleId": format!("r{number}"), "organizationId": organization});
+        with(calling("ACTION", &product(key)), fields)
+    };
+
+    for (number, (key, organization, expected)) in (0..).zip([
+        (of_branch, Some(fixture.a.organization), 400),
+        (own, Some(below), 400),
+        (of_branch, Some(below), 201),
+        (of_branch, Some(branch), 201),
+        (own, None, 201),
+    ]) {
+        let body = rule(key, number, organization);
+        let (status, body) = fixture.app.post(&fixture.a.token, RULES, body).await;
+        assert_eq!(status, expected, "{number}: {body}");
+    }
+    let request = fixture.app.request(actix_web::http::Method::POST, RULES);
+    let request = request
+        .bearer(&fixture.a.token)
+        .header("x-organization-id", &branch.to_string());
+    let response = request.json(&rule(own, 9, Some(branch))).send().await;
+    assert_eq!(response.status, 400, "{}", response.text());
+}
+
+#[actix_web::test]
+async fn all_faults_of_a_call_are_reported() {
+    let fixture = fixture().await;
+    let configs = json!([
+        {},
+        {"endpoint": "/catalog/{{a}}", "method": "TRACE", "apiKeyId": "x", "body": "x".repeat(65 * 1024)},
+        {"endpoint": "POST /catalog/products", "method": "GET", "apiKeyId": Uuid::nil()},
+        {"endpoint": 1, "method": 2, "apiKeyId": 3},
+    ]);
+    let configs = configs.as_array().cloned().unwrap_or_default();
+    let actions: Vec<Value> = configs
+        .iter()
+        .map(|config| action("CALL_PLATFORM", config.clone()))
+        .collect();
+    // The sum of all is over the limit of a branch.
+    let fields = json!({"successActions": actions[..1], "failureActions": actions[2..]});
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, RULES, with(rule("r", "ACTION", "a.b"), fields))
+        .await;
+
+    assert_eq!((status, &body["error"]), (400, &json!("Validation failed")));
+    let config = |branch: &str, index: usize, name: &str| format!("{branch}Actions[{index}].config.{name}");
+    let expected = [
+        (config("success", 0, "endpoint"), "required"),
+        (config("success", 0, "method"), "required"),
+        (config("success", 0, "apiKeyId"), "required"),
+        (config("failure", 0, "method"), "invalid_value"),
+        (config("failure", 1, "endpoint"), "invalid_type"),
+        (config("failure", 1, "method"), "invalid_value"),
+        (config("failure", 1, "apiKeyId"), "invalid_type"),
+    ];
+    let expected: Vec<(&str, &str)> = expected.iter().map(|(path, code)| (path.as_str(), *code)).collect();
+    assert_eq!(codes(&body), expected);
+}
