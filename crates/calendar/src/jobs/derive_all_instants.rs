@@ -101,7 +101,7 @@ async fn next(
         })
         .collect();
     let text = format!(
-        "{} order by tenant_id, organization_id limit 1",
+        "select tenant_id, organization_id from ({}) o order by tenant_id, organization_id limit 1",
         of_each.join(" union all ")
     );
     let found = sql_query(text)
