@@ -52,3 +52,9 @@ create trigger alerts_count_removed after delete on alerts_alerts
 -- Alerts that have ended and that the schedule has not resolved yet.
 create index alerts_alerts_tenant_id_expires_at_idx
     on alerts_alerts (tenant_id, expires_at) include (organization_id, kind) where resolved_at is null;
+
+do $$
+begin
+    execute format('alter function alerts_count() set search_path = pg_catalog, %I, pg_temp', current_schema());
+end
+$$;

@@ -81,7 +81,7 @@ async fn a_new_tenant_gets_the_examples_of_every_module_and_a_failure_is_skipped
     );
     assert_eq!(
         fixture.app.rows(&sql).await,
-        [json!({"actor_id": null, "source": "job"})]
+        [json!({"actor_id": null, "source": "system"})]
     );
 }
 
