@@ -46,7 +46,7 @@ struct Stored {
 }
 
 /// Enqueues the job that derives all instants with this version of the time zone database, unless the stored ones were derived with it or with a newer
-/// one. Returns whether there is something to derive.
+/// one. Without rows that end in the future, as in a new installation, only the version is stored. Returns whether there is something to derive.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -63,6 +63,12 @@ pub async fn derive_if_newer(call: &Call, version: &str) -> Result<bool> {
     if stored.is_some_and(|stored| stored.version.as_str() >= version) {
         return Ok(false);
     }
+    let (tables, now) = (dated_tables(call), call.now);
+    if next(transaction.connection(), &tables, None, now).await?.is_none() {
+        store(transaction.connection(), version, now).await?;
+        transaction.commit().await?;
+        return Ok(false);
+    }
     let job = DeriveAllInstants {
         version: version.to_owned(),
         after: None,
@@ -71,6 +77,11 @@ pub async fn derive_if_newer(call: &Call, version: &str) -> Result<bool> {
     enqueue(transaction.connection(), call, &order).await?;
     transaction.commit().await?;
     Ok(true)
+}
+
+/// Returns the tables of all modules with instants that are derived from dates.
+fn dated_tables(call: &Call) -> Vec<DatedTable> {
+    call.platform().extensions::<DatedTable>().copied().collect()
 }
 
 #[derive(QueryableByName)]
@@ -139,7 +150,7 @@ impl Job for DeriveAllInstants {
             return Err(Error::internal("this node has an older time zone database"));
         }
         let (call, now) = (work.call().clone(), work.now());
-        let tables: Vec<DatedTable> = call.platform().extensions::<DatedTable>().copied().collect();
+        let tables = dated_tables(&call);
         let found = {
             let mut connection = call.database().unlogged(&Scope::system()).await?;
             next(&mut connection, &tables, self.after, now).await?
