@@ -30,6 +30,7 @@ CODES = {
     "unknown_field_key": "other fields of the kind of records have constraints",
     "unknown_partition": "the partition does not exist or is not visible",
     "cannot_change_own_role": "callers cannot change their own role",
+    "cannot_delete_self": "callers cannot delete their own account",
     "cannot_disable_self": "callers cannot deactivate themselves",
     "duplicate_holiday": "two holidays are on one day",
     "email_already_exists": "another user has the address",

@@ -7,6 +7,8 @@ use crate::process::{Outcome, cargo, explained, run as run_child, say, succeeds}
 use crate::workspace::Workspace;
 use crate::{features, fuzz, migrations, openapi, test, tidy};
 
+const FUZZ: &str = "fuzz";
+
 type Step = fn(&Workspace) -> Result<Outcome>;
 
 const STEPS: &[(&str, Step)] = &[
@@ -17,7 +19,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tidy", tidy::run),
     ("openapi", openapi::check),
     ("validate", openapi::validate),
-    ("fuzz", examine),
+    (FUZZ, examine),
     ("migrations", migrations::check),
     ("features", features::run),
     ("deny", deny),
@@ -36,6 +38,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
         .iter()
         .map(|(name, step)| perform(name, *step, workspace))
         .collect();
+    // The output of the later steps is long; what the fuzzer found stands at the end, too.
+    if reports
+        .iter()
+        .any(|report| report.name == FUZZ && report.outcome != Outcome::Passed)
+    {
+        say(&fuzz::failures(workspace).unwrap_or_default());
+    }
     say("\nstep        result  seconds");
     for report in &reports {
         let result = if report.outcome == Outcome::Passed {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::bench::http::Client;
 use crate::openapi::FILE;
-use crate::process::{Outcome, cargo, output, run as run_child, say};
+use crate::process::{Outcome, cargo, output, run as run_child, run_and_read, say};
 use crate::python;
 use crate::workspace::Workspace;
 
@@ -28,6 +28,13 @@ const PHASES: &str = "examples,coverage,fuzzing";
 /// Seed of the requests.
 pub(crate) const SEED: u32 = 1;
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The part of the report about failures, in the directory of the run.
+const FAILURES: &str = "failures.txt";
+
+/// Returns what the report of the last run says about failures.
+pub(crate) fn failures(workspace: &Workspace) -> Result<String> {
+    Ok(fs::read_to_string(workspace.target().join("fuzz").join(FAILURES))?)
+}
 
 /// Starts the server on a database of its own and runs Schemathesis against it.
 pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outcome> {
@@ -45,7 +52,8 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
     fs::create_dir_all(&work)?;
     let server = Server::start(&workspace.target().join("debug/backoffice"), &work)?;
     let token = server.sign_in()?;
-    let outcome = run_child(
+    let mut failures = Failures::default();
+    let outcome = run_and_read(
         Command::new(programs.join("schemathesis"))
             .current_dir(&work)
             .arg("--config-file")
@@ -58,10 +66,33 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
             .env("PYTHONPATH", workspace.root().join("xtask"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("BACKOFFICE_FUZZ_TOKEN", token),
+        |line| failures.read(line),
     );
     server.stop()?;
+    fs::write(work.join(FAILURES), failures.text)?;
     say(&format!("the server's log is in {}", work.join("server.log").display()));
     outcome
+}
+
+/// The section of the report about failures.
+#[derive(Default)]
+struct Failures {
+    is_open: bool,
+    text: String,
+}
+
+impl Failures {
+    /// Reads a line of the report. Rules of equals signs stand around the titles of sections.
+    fn read(&mut self, line: &str) {
+        if line.starts_with("====") {
+            let title = line.trim_matches('=').trim();
+            self.is_open = title == "FAILURES" || title == "ERRORS";
+        }
+        if self.is_open {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
 }
 
 /// A server with a private PostgreSQL.

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 use std::ffi::OsStr;
-use std::io::{Write as _, stdout};
+use std::io::{BufRead as _, BufReader, Write as _, stdout};
 use std::os::fd::AsFd as _;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::Result;
 use crate::workspace::Workspace;
@@ -54,6 +54,28 @@ pub(crate) fn run(command: &mut Command) -> Result<Outcome> {
     let status = command
         .status()
         .map_err(|error| format!("{} can't be run: {error}", shown(command)))?;
+    outcome(command, status)
+}
+
+/// Runs a child to its end, and passes each line of its standard output to `seen` too. The child starts no process that keeps that output open.
+pub(crate) fn run_and_read(command: &mut Command, mut seen: impl FnMut(&str)) -> Result<Outcome> {
+    say(&format!("$ {}", shown(command)));
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::from(stdout().as_fd().try_clone_to_owned()?))
+        .spawn()
+        .map_err(|error| format!("{} can't be run: {error}", shown(command)))?;
+    let lines = child.stdout.take().ok_or("the child has no standard output")?;
+    for line in BufReader::new(lines).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        say(&line);
+        seen(&line);
+    }
+    outcome(command, child.wait()?)
+}
+
+fn outcome(command: &Command, status: ExitStatus) -> Result<Outcome> {
     match status.code() {
         Some(0) => Ok(Outcome::Passed),
         Some(code) => Ok(Outcome::Failed(u8::try_from(code).unwrap_or(1))),

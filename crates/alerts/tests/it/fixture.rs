@@ -187,6 +187,21 @@ impl Fixture {
         page["items"].as_array().expect("items").clone()
     }
 
+    /// Returns the open alerts of all pages; their number is the total.
+    pub(crate) async fn all_open(&self, token: &str) -> Vec<Value> {
+        let mut all = Vec::new();
+        for page in 1.. {
+            let page = self.page(token, &format!("?pageSize=100&page={page}")).await;
+            let items = page["items"].as_array().expect("items");
+            all.extend_from_slice(items);
+            if items.is_empty() {
+                assert_eq!(page["total"], all.len(), "the number of open alerts");
+                break;
+            }
+        }
+        all
+    }
+
     /// Returns the only open alert.
     pub(crate) async fn only(&self) -> Value {
         let mut open = self.open().await;

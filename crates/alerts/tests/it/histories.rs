@@ -78,16 +78,7 @@ fn shown(alert: &Value) -> Shown {
 }
 
 async fn found(fixture: &Fixture, token: &str) -> Vec<Shown> {
-    let mut all = Vec::new();
-    for page in 1.. {
-        let page = fixture.page(token, &format!("?pageSize=100&page={page}")).await;
-        let items = page["items"].as_array().expect("items");
-        all.extend(items.iter().map(shown));
-        if items.is_empty() {
-            assert_eq!(page["total"], all.len(), "the number of open alerts");
-            break;
-        }
-    }
+    let mut all: Vec<Shown> = fixture.all_open(token).await.iter().map(shown).collect();
     all.sort();
     all
 }

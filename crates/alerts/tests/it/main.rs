@@ -4,6 +4,7 @@
 
 mod acknowledgements;
 mod background;
+mod bookings;
 mod engine;
 mod fixture;
 mod histories;

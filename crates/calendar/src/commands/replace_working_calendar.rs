@@ -43,7 +43,7 @@ pub struct WorkingCalendarFields {
     #[schema(value_type = String, required = true, min_length = 1, example = "Europe/Warsaw")]
     pub time_zone: Patch<String>,
     /// The weekdays that are off, each once.
-    #[schema(value_type = Vec<CalendarWeekday>, required = true, max_items = 7)]
+    #[schema(value_type = BTreeSet<CalendarWeekday>, required = true, max_items = 7)]
     pub off_weekdays: Patch<Vec<String>>,
     /// The holidays, each on another day, at most 1000.
     #[schema(value_type = Vec<HolidayFields>, required = true, max_items = 1000)]

@@ -87,7 +87,7 @@ struct NewFeed {
     #[schema(value_type = CalendarFeedName, required = true)]
     name: Patch<String>,
     /// What it contains: `windows`, `assignments` or both.
-    #[schema(value_type = Vec<CalendarFeedContent>, required = true, min_items = 1, max_items = 2)]
+    #[schema(value_type = BTreeSet<CalendarFeedContent>, required = true, min_items = 1, max_items = 2)]
     include: Patch<Vec<String>>,
     /// Only those of resources of this type.
     #[schema(value_type = Option<CalendarResourceType>)]
