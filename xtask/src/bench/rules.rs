@@ -20,22 +20,37 @@ use crate::process::say;
 
 /// All requests come from one address.
 const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
-/// Updates of a measurement.
-const UPDATES: usize = 400;
+/// Updates of a measurement in each tenant, in turns.
+const UPDATES: usize = 600;
 const WARM_UP: usize = 50;
+/// The tenant with guards; the first tenant has none while updates are measured.
+const VALIDATED: &str = "Validated";
+const VALIDATED_EMAIL: &str = "validated@example.com";
+/// Modules of a server without business rules; a second server has these and business rules.
+const MODULES: &str = "directory,auth,audit-logs,api-keys,notifications,progress,customers";
+/// Maximum duration of a command without a matching rule, against the same command of a server without business rules.
+const WANTED_RATIO: f64 = 1.02;
 /// Time in which all nodes know a changed rule.
 const KNOWN: Duration = Duration::from_millis(1500);
 /// Maximum milliseconds that guards add to a command, beside the number of guards.
-const WANTED: [(usize, f64); 2] = [(1, 0.2), (100, 2.0)];
+const WANTED: [(usize, f64); 2] = [(1, 0.2), (100, 0.2)];
 /// Minimum share of the rate of a bulk job.
 const WANTED_SHARE: f64 = 0.9;
+
+/// Median milliseconds of updates of two tenants in turns: of one without rules, and of one with so many guards that pass.
+#[derive(Debug)]
+struct Guarded {
+    guards: usize,
+    without: f64,
+    with: f64,
+}
 
 /// The measurements.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// Median milliseconds of an update without a matching rule, and with so many guards that pass.
-    without: f64,
-    with: Vec<(usize, f64)>,
+    /// Median milliseconds of updates without a rule, of a server without business rules and of one with them, in turns.
+    unmatched: [f64; 2],
+    guarded: Vec<Guarded>,
     /// Items per second of a bulk job without and with a guard, in turns.
     rates: Vec<(f64, f64)>,
 }
@@ -45,22 +60,35 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     let database = Database::create(postgres, program, work)?;
     let tenant = database.tenant()?;
     bulk::seed(&database, tenant, DEALS)?;
+    database.command(&["tenant", "create", VALIDATED])?;
+    database.create_administrator(VALIDATED_EMAIL, VALIDATED)?;
+    let validated: Uuid = database
+        .text(&format!("select id from directory_tenants where name = '{VALIDATED}'"))?
+        .parse()?;
+    bulk::seed_as(&database, validated, bulk::tenant_number(1), 1)?;
     let server = Server::start_with(program, work, &database, &[WITHOUT_LIMITS])?;
     let token = server.log_in(EMAIL, PASSWORD)?;
     let ids = bulk::deals(bulk::tenant_number(0), DEALS);
-    let deal = ids.first().copied().ok_or("no deals")?;
-    say("updates without a matching rule ...");
-    updates(&server, &token, deal, WARM_UP)?;
-    let mut without = updates(&server, &token, deal, UPDATES)?;
-    let mut with = Vec::new();
+    let callers = [
+        (token.clone(), ids.first().copied().ok_or("no deals")?),
+        (
+            server.log_in(VALIDATED_EMAIL, PASSWORD)?,
+            bulk::deals(bulk::tenant_number(1), 1).remove(0),
+        ),
+    ];
+    say("updates of servers without and with business rules ...");
+    let unmatched = unmatched(program, work, &database, &callers[0])?;
+    let mut guarded = Vec::new();
     for (number, _) in WANTED {
         say(&format!("updates with {number} guards ..."));
-        guards(&database, tenant, number)?;
-        updates(&server, &token, deal, WARM_UP)?;
-        with.push((number, median(updates(&server, &token, deal, UPDATES)?.into_iter())));
-        guards(&database, tenant, 0)?;
-        updates(&server, &token, deal, WARM_UP)?;
-        without.extend(updates(&server, &token, deal, UPDATES)?);
+        guards(&database, validated, number)?;
+        in_turns(&server, &callers, WARM_UP)?;
+        let [without, with] = in_turns(&server, &callers, UPDATES)?;
+        guarded.push(Guarded {
+            guards: number,
+            without: median(without.into_iter()),
+            with: median(with.into_iter()),
+        });
     }
     let owner = database.text(&format!("select id from auth_users where email_norm = '{EMAIL}'"))?;
     let mut job = bulk::Job::new(server.api(), token, owner);
@@ -75,10 +103,32 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         rates.push((rate(0)?, rate(1)?));
     }
     Ok(Report {
-        without: median(without.into_iter()),
-        with,
+        unmatched,
+        guarded,
         rates,
     })
+}
+
+/// Updates a deal without a matching rule with two servers in turns, one without the module. Returns the median milliseconds of each.
+fn unmatched(program: &Path, work: &Path, database: &Database, (token, deal): &(String, Uuid)) -> Result<[f64; 2]> {
+    let with = format!("{MODULES},business-rules");
+    let start = |modules: &str| {
+        let settings = [WITHOUT_LIMITS, ("BACKOFFICE__MODULES", modules)];
+        Server::start_with(program, work, database, &settings)
+    };
+    let servers = [start(MODULES)?, start(&with)?];
+    let mut clients = [Client::connect(servers[0].api())?, Client::connect(servers[1].api())?];
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..WARM_UP + UPDATES {
+        for (number, ((server, client), times)) in servers.iter().zip(&mut clients).zip(&mut times).enumerate() {
+            // The servers give the deal different titles, so that each update changes it.
+            let milliseconds = update(server, client, token, *deal, number)?;
+            if round >= WARM_UP {
+                times.push(milliseconds);
+            }
+        }
+    }
+    Ok(times.map(|times| median(times.into_iter())))
 }
 
 /// Replaces the rules of the tenant by so many guards that pass, and waits until the server knows them.
@@ -101,26 +151,33 @@ fn guards(database: &Database, tenant: Uuid, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// Updates a deal again and again; returns the milliseconds of each update.
-fn updates(server: &Server, token: &str, deal: Uuid, number: usize) -> Result<Vec<f64>> {
+/// Updates a deal of each caller in turns; returns the milliseconds of the updates of each.
+fn in_turns(server: &Server, callers: &[(String, Uuid); 2], number: usize) -> Result<[Vec<f64>; 2]> {
     let mut client = Client::connect(server.api())?;
-    let mut times = Vec::with_capacity(number);
+    let mut times = [Vec::with_capacity(number), Vec::with_capacity(number)];
     for round in 0..number {
-        let body = json!({"id": deal, "title": format!("Deal {}", round % 2)}).to_string();
-        let request = format!(
-            "PUT /api/customers/deals HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            server.api(),
-            body.len()
-        );
-        let sent = Instant::now();
-        let (status, body) = client.send(request.as_bytes())?;
-        if status != 200 {
-            return Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into());
+        for ((token, deal), times) in callers.iter().zip(&mut times) {
+            times.push(update(server, &mut client, token, *deal, round)?);
         }
-        times.push(sent.elapsed().as_secs_f64() * 1000.0);
     }
     Ok(times)
+}
+
+/// Updates a deal; returns the milliseconds.
+fn update(server: &Server, client: &mut Client, token: &str, deal: Uuid, round: usize) -> Result<f64> {
+    let body = json!({"id": deal, "title": format!("Deal {}", round % 2)}).to_string();
+    let request = format!(
+        "PUT /api/customers/deals HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        server.api(),
+        body.len()
+    );
+    let sent = Instant::now();
+    let (status, body) = client.send(request.as_bytes())?;
+    if status != 200 {
+        return Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into());
+    }
+    Ok(sent.elapsed().as_secs_f64() * 1000.0)
 }
 
 impl fmt::Display for Report {
@@ -130,12 +187,18 @@ impl fmt::Display for Report {
             "\nUpdates of a deal that guards validate, and a bulk job over {DEALS} deals\n"
         )?;
         writeln!(f, "| | measured | wanted | |\n| --- | ---: | ---: | --- |")?;
-        writeln!(f, "| an update without a matching rule | {:.2} ms | | |", self.without)?;
-        for ((number, milliseconds), (_, wanted)) in self.with.iter().zip(WANTED) {
-            let added = milliseconds - self.without;
+        let [bare, unmatched] = self.unmatched;
+        writeln!(
+            f,
+            "| an update without a matching rule, {unmatched:.2} ms, against {bare:.2} ms without the module | {:.3}x | {WANTED_RATIO}x | {} |",
+            unmatched / bare,
+            verdict(unmatched <= bare * WANTED_RATIO)
+        )?;
+        for (guarded, (_, wanted)) in self.guarded.iter().zip(WANTED) {
+            let (Guarded { guards, without, with }, added) = (guarded, guarded.with - guarded.without);
             writeln!(
                 f,
-                "| {number} guards that pass add | {added:.2} ms | {wanted} ms | {} |",
+                "| {guards} guards that pass add to {without:.2} ms | {added:.2} ms | {wanted} ms | {} |",
                 verdict(added <= wanted)
             )?;
         }

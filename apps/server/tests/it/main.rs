@@ -31,6 +31,8 @@ mod jobs;
 mod killed_jobs;
 #[cfg(feature = "auth")]
 mod killed_reads;
+#[cfg(all(feature = "business-rules", feature = "customers"))]
+mod killed_webhooks;
 #[cfg(feature = "auth")]
 mod office;
 #[cfg(all(feature = "auth", feature = "onboarding"))]

@@ -108,7 +108,7 @@ pub(super) fn seed(database: &Database, tenant: Uuid, count: usize) -> Result<()
 }
 
 /// Inserts deals into the first organization of a tenant.
-fn seed_as(database: &Database, tenant: Uuid, number: u64, count: usize) -> Result<()> {
+pub(super) fn seed_as(database: &Database, tenant: Uuid, number: u64, count: usize) -> Result<()> {
     database.execute(&format!(
         "insert into customers_deals (tenant_id, id, organization_id, title, status, created_at, updated_at) \
          select '{tenant}', (lpad(to_hex({number}), 8, '0') || '-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id, \
