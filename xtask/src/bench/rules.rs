@@ -195,7 +195,7 @@ impl fmt::Display for Report {
             verdict(unmatched <= bare * WANTED_RATIO)
         )?;
         for (guarded, (_, wanted)) in self.guarded.iter().zip(WANTED) {
-            let (Guarded { guards, without, with }, added) = (guarded, guarded.with - guarded.without);
+            let (Guarded { guards, without, .. }, added) = (guarded, guarded.with - guarded.without);
             writeln!(
                 f,
                 "| {guards} guards that pass add to {without:.2} ms | {added:.2} ms | {wanted} ms | {} |",

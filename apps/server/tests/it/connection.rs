@@ -39,10 +39,20 @@ impl Connection {
         token: &str,
         body: Option<&Value>,
     ) -> std::io::Result<Response> {
+        self.send_with(method, path, &credential(token), body)
+    }
+
+    /// Sends a request with further lines of headers.
+    pub(crate) fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: Option<&Value>,
+    ) -> std::io::Result<Response> {
         let body = body.map(Value::to_string).unwrap_or_default();
-        let credential = credential(token);
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{credential}content-type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-type: application/json\r\n\
              content-length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -31,7 +31,9 @@ mod jobs;
 mod killed_jobs;
 #[cfg(feature = "auth")]
 mod killed_reads;
-#[cfg(all(feature = "business-rules", feature = "customers"))]
+#[cfg(all(feature = "auth", feature = "onboarding", feature = "customers", feature = "catalog"))]
+mod killed_sign_ups;
+#[cfg(all(feature = "business-rules", feature = "customers", feature = "catalog"))]
 mod killed_webhooks;
 #[cfg(feature = "auth")]
 mod office;
