@@ -40,6 +40,7 @@ mod privileges;
 mod progress;
 mod random;
 mod rate_limits;
+mod record_kinds;
 mod rejections;
 mod revocation;
 mod scenarios;

@@ -23,6 +23,7 @@ table! {
         acknowledged_by -> Nullable<Uuid>,
         acknowledgement -> Nullable<Text>,
         escalated_at -> Nullable<Timestamptz>,
+        single_site_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
     }

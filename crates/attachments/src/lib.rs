@@ -16,6 +16,7 @@ mod interceptors;
 pub mod model;
 mod navigation;
 pub mod query;
+mod records;
 mod relocation;
 mod retention;
 mod schema;
@@ -70,7 +71,7 @@ fn register(registry: &mut Registry) {
         .entity::<model::Field>()
         .entity::<model::Link>()
         .entity::<model::Quota>();
-    registry.extend(model::CREDENTIALS);
+    registry.extend(model::CREDENTIALS).extend(records::FILES);
     commands::register(registry);
     bulk::register(registry);
     registry

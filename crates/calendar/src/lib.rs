@@ -20,6 +20,7 @@ mod navigation;
 mod plan;
 mod query;
 mod reasons;
+mod records;
 mod recurrence;
 mod resource_check;
 mod schema;
@@ -77,6 +78,7 @@ fn register(registry: &mut Registry) {
     registry
         .extend(zones::ORGANIZATION_ZONE)
         .extend(dated::WINDOWS)
+        .extend(records::WINDOWS)
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE)
         .deferred_work(changed::handle_zones)
         .deferred_work(changed::handle)

@@ -13,12 +13,20 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::commands::deals::UpdateDeal;
-use crate::model::{COMPANY, Company, DEAL, PERSON, Person};
-use crate::schema::{customers_companies as companies, customers_deals as deals, customers_people as people};
+use crate::model::{COMPANY, Company, DEAL, PERSON, PIPELINE, Person, Pipeline, STAGE, Stage};
+use crate::schema::{
+    customers_companies as companies, customers_deals as deals, customers_people as people,
+    customers_pipeline_stages as stages, customers_pipelines as pipelines,
+};
 use crate::{acl, query};
 
 pub(crate) fn register(registry: &mut Registry) {
-    registry.extend(DEALS).extend(COMPANIES).extend(PEOPLE);
+    registry
+        .extend(DEALS)
+        .extend(COMPANIES)
+        .extend(PEOPLE)
+        .extend(PIPELINES)
+        .extend(STAGES);
 }
 
 const DEALS: RecordKind = RecordKind {
@@ -53,6 +61,49 @@ const PEOPLE: RecordKind = RecordKind {
     fields: PERSON_FIELDS,
     write: Some(crud::write::<Person>),
 };
+
+const PIPELINES: RecordKind = RecordKind {
+    kind: PIPELINE,
+    title: "Pipeline",
+    view: &[acl::PIPELINES_VIEW],
+    manage: &[acl::PIPELINES_MANAGE],
+    find: find_pipelines,
+    guardable: true,
+    fields: PIPELINE_FIELDS,
+    write: Some(crud::write::<Pipeline>),
+};
+
+const STAGES: RecordKind = RecordKind {
+    kind: STAGE,
+    title: "Pipeline stage",
+    view: &[acl::PIPELINES_VIEW],
+    manage: &[acl::PIPELINES_MANAGE],
+    find: find_stages,
+    guardable: true,
+    fields: STAGE_FIELDS,
+    write: Some(crud::write::<Stage>),
+};
+
+const PIPELINE_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::writable("name", Text),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
+
+const STAGE_FIELDS: &[RecordField] = &[
+    RecordField::new("tenantId", Id),
+    RecordField::new("id", Id),
+    RecordField::new("organizationId", Id),
+    RecordField::new("pipelineId", Id),
+    RecordField::writable("label", Text),
+    RecordField::new("position", Number),
+    RecordField::writable("color", Text),
+    RecordField::new("createdAt", Time),
+    RecordField::new("updatedAt", Time),
+];
 
 const DEAL_FIELDS: &[RecordField] = &[
     RecordField::new("tenantId", Id),
@@ -163,6 +214,30 @@ fn find_people<'a>(
     Box::pin(async move {
         let visible = query::people::in_scope(scope).filter(people::id.eq_any(ids));
         let rows = visible.select((people::id, people::organization_id, people::display_name));
+        Ok(found(rows.load::<Row>(&mut &*connection).await?))
+    })
+}
+
+fn find_pipelines<'a>(
+    connection: &'a AsyncPgConnection,
+    scope: &'a Scope,
+    ids: &'a [Uuid],
+) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
+    Box::pin(async move {
+        let visible = query::pipelines::in_scope(scope).filter(pipelines::id.eq_any(ids));
+        let rows = visible.select((pipelines::id, pipelines::organization_id, pipelines::name));
+        Ok(found(rows.load::<Row>(&mut &*connection).await?))
+    })
+}
+
+fn find_stages<'a>(
+    connection: &'a AsyncPgConnection,
+    scope: &'a Scope,
+    ids: &'a [Uuid],
+) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
+    Box::pin(async move {
+        let visible = query::stages::in_scope(scope).filter(stages::id.eq_any(ids));
+        let rows = visible.select((stages::id, stages::organization_id, stages::label));
         Ok(found(rows.load::<Row>(&mut &*connection).await?))
     })
 }

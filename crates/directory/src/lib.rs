@@ -8,6 +8,7 @@ mod http;
 pub mod model;
 mod navigation;
 pub mod query;
+mod records;
 mod schema;
 mod tree;
 mod user_counter;
@@ -52,6 +53,7 @@ pub static MODULE: Module = Module {
 
 fn register(registry: &mut Registry) {
     registry.entity::<model::Tenant>().entity::<model::Organization>();
+    registry.extend(records::ORGANIZATIONS);
     registry
         .command::<commands::CreateTenant>()
         .command::<commands::UpdateTenant>()

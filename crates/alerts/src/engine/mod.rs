@@ -139,3 +139,27 @@ pub struct Conflict {
     /// The instant at which it ends by itself.
     pub expires_at: Timestamp,
 }
+
+impl Conflict {
+    /// Returns the instant from which the assignments of an overlap that go on are all on one job site; `None` if they are from the beginning, or
+    /// not before it ends.
+    #[must_use]
+    pub fn single_site_at(&self) -> Option<Timestamp> {
+        if self.kind != Kind::SubjectOverlapDifferentSites {
+            return None;
+        }
+        let mut last_ends: BTreeMap<Uuid, Timestamp> = BTreeMap::new();
+        for one in &self.assignments {
+            let last = last_ends.entry(one.job_site).or_insert(one.end_at);
+            *last = one.end_at.max(*last);
+        }
+        // The last site but one ends then.
+        let mut last_ends: Vec<Timestamp> = last_ends.into_values().collect();
+        last_ends.sort_unstable();
+        let at = last_ends
+            .len()
+            .checked_sub(2)
+            .and_then(|index| last_ends.get(index).copied());
+        at.filter(|at| *at < self.expires_at)
+    }
+}

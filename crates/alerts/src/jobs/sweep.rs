@@ -38,12 +38,9 @@ returning a.tenant_id, a.id, a.organization_id, a.kind, a.subject_type, a.subjec
 const AGE: &str = "\
 update alerts_alerts a set kind = 'subject_overlap_same_site', updated_at = greatest($1, a.updated_at + interval '1 millisecond')
 from (
-    select l.tenant_id, l.id from alerts_alerts l
-    where l.resolved_at is null and l.expires_at > $1 and l.kind = 'subject_overlap_different_sites'
-        and exists (select from alerts_assignments x where x.tenant_id = l.tenant_id and x.alert_id = l.id and x.end_at <= $1)
-        and (select count(distinct x.job_site_id) from alerts_assignments x
-            where x.tenant_id = l.tenant_id and x.alert_id = l.id and x.end_at > $1) = 1
-    limit $2 for update skip locked
+    select tenant_id, id from alerts_alerts
+    where resolved_at is null and kind = 'subject_overlap_different_sites' and single_site_at <= $1 and expires_at > $1
+    order by single_site_at, tenant_id, id limit $2 for update skip locked
 ) due where a.tenant_id = due.tenant_id and a.id = due.id";
 
 /// Joins the numbers of open alerts: one row of each organization and kind takes the place of several, and none that of zero.

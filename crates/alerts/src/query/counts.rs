@@ -10,7 +10,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::filter::{AlertFilter, OPEN, Viewer, bound, condition, visible};
+use super::filter::{AGED, AlertFilter, CURRENT_KIND, OPEN, Viewer, bound, condition, visible};
 use crate::kinds::{Kind, Urgency};
 
 /// The numbers beside a page.
@@ -25,7 +25,7 @@ pub(crate) struct Counts {
 }
 
 /// Returns the common table expression `open`: for each kind the visible open alerts, and those of them that the viewer has read. The numbers that
-/// are kept are of alerts without `resolved_at`; those that have ended since are taken off. Its cost does not depend on the number of open alerts,
+/// are kept are of alerts without `resolved_at`; those that have ended since are taken off, and those of another kind since are counted as that. Its cost does not depend on the number of open alerts,
 /// but on those that the viewer has read.
 fn open_by_kind(viewer: &Viewer) -> String {
     let visible = visible(viewer);
@@ -35,7 +35,10 @@ fn open_by_kind(viewer: &Viewer) -> String {
              union all \
              select a.kind, -1, 0 from alerts_alerts a where {visible} and a.resolved_at is null and a.expires_at <= $4 \
              union all \
-             select a.kind, 0, 1 from alerts_reads r join alerts_alerts a on a.tenant_id = r.tenant_id and a.id = r.alert_id \
+             select c.kind, c.alerts, 0 from alerts_alerts a, \
+                 (values ('subject_overlap_different_sites', -1), ('subject_overlap_same_site', 1)) c (kind, alerts) where {visible} and {AGED} \
+             union all \
+             select {CURRENT_KIND}, 0, 1 from alerts_reads r join alerts_alerts a on a.tenant_id = r.tenant_id and a.id = r.alert_id \
              where r.tenant_id = $1 and r.user_id = $3 and {visible} and {OPEN} \
          ) o group by o.kind)"
     )

@@ -75,6 +75,11 @@ pub(crate) type Statement = BoxedSqlQuery<'static, Pg, SqlQuery>;
 pub(crate) const VISIBLE: &str = "a.tenant_id = $1";
 /// Condition on open alerts.
 pub(crate) const OPEN: &str = "a.resolved_at is null and a.expires_at > $4";
+/// Condition on overlaps, stored as those of different job sites, whose assignments that go on are all on one.
+pub(crate) const AGED: &str = "a.kind = 'subject_overlap_different_sites' and a.resolved_at is null and a.single_site_at <= $4 and a.expires_at > $4";
+/// Expression for the kind at the present instant.
+pub(crate) const CURRENT_KIND: &str = "case when a.kind = 'subject_overlap_different_sites' and a.resolved_at is null and a.single_site_at <= $4 \
+     and a.expires_at > $4 then 'subject_overlap_same_site' else a.kind end";
 /// Expression for whether the viewer has read an alert.
 pub(crate) const READ: &str =
     "exists (select from alerts_reads r where r.tenant_id = a.tenant_id and r.alert_id = a.id and r.user_id = $3)";
@@ -107,7 +112,7 @@ pub(crate) fn condition(viewer: &Viewer, filter: &AlertFilter) -> String {
     );
     add(filter.subject_type.is_some(), "a.subject_type = $6");
     add(filter.subjects.is_some(), "a.subject_id = any($7)");
-    add(filter.kinds.is_some(), "a.kind = any($8)");
+    add(filter.kinds.is_some(), &format!("({CURRENT_KIND}) = any($8)"));
     add(filter.urgency_ranks.is_some(), "a.urgency_rank = any($9)");
     add(filter.ids.is_some(), "a.id = any($10)");
     add(filter.unread_only, &format!("not {READ}"));

@@ -11,7 +11,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::filter::{AlertFilter, READ, Viewer, bound, condition, visible};
+use super::filter::{AlertFilter, CURRENT_KIND, READ, Viewer, bound, condition, visible};
 use crate::notify;
 
 /// Assignments of an alert that a list shows at most.
@@ -82,7 +82,7 @@ impl Item {
 fn completed(page: &str) -> String {
     format!(
         "with p as materialized ({page}) \
-         select p.id, n.id as notification_id, p.kind, p.urgency_rank, p.is_read, p.subject_type, p.subject_id, p.subject_name, p.window_id, \
+         select p.id, n.id as notification_id, p.current_kind as kind, p.urgency_rank, p.is_read, p.subject_type, p.subject_id, p.subject_name, p.window_id, \
              p.occurred_at, p.expires_at, p.ended_at as resolved_at, p.escalated_at, p.acknowledged_at, p.acknowledged_by, \
              coalesce(u.name, u.email) as acknowledged_by_name, p.acknowledgement, x.assignments, x.assignment_count, x.first_start, x.sites, \
              c.time_zone \
@@ -105,7 +105,7 @@ fn completed(page: &str) -> String {
 
 fn columns() -> String {
     format!(
-        "a.*, {READ} as is_read, coalesce(a.resolved_at, case when a.expires_at <= $4 then a.expires_at end) as ended_at"
+        "a.*, {CURRENT_KIND} as current_kind, {READ} as is_read, coalesce(a.resolved_at, case when a.expires_at <= $4 then a.expires_at end) as ended_at"
     )
 }
 

@@ -45,6 +45,7 @@ struct AlertColumns {
     window_ids: Vec<Option<Uuid>>,
     job_site_ids: Vec<Option<Uuid>>,
     expire_at: Vec<Timestamp>,
+    single_site_at: Vec<Option<Timestamp>>,
 }
 
 #[derive(Debug, Default)]
@@ -66,22 +67,23 @@ const RENAME: &str = "\
 update alerts_alerts a set subject_name = n.name, updated_at = greatest($4, a.updated_at + interval '1 millisecond') \
 from unnest($2, $3) as n (id, name) where a.tenant_id = $1 and a.id = n.id";
 
-/// An alert that has grown counts as new: `$15` are its ids.
+/// An alert that has grown counts as new: `$16` are its ids.
 const WRITE: &str = "\
 insert into alerts_alerts as a (tenant_id, id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name,
-    identity_key, window_id, job_site_id, occurred_at, expires_at, created_at, updated_at)
+    identity_key, window_id, job_site_id, occurred_at, expires_at, single_site_at, created_at, updated_at)
 select $1, w.id, w.organization_id, w.kind, w.family, w.urgency_rank, w.subject_type, w.subject_id, w.subject_name,
-    w.identity_key, w.window_id, w.job_site_id, $2, w.expires_at, $2, $2
-from unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    w.identity_key, w.window_id, w.job_site_id, $2, w.expires_at, w.single_site_at, $2, $2
+from unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
     as w (id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name, identity_key, window_id, job_site_id,
-        expires_at)
+        expires_at, single_site_at)
 on conflict (tenant_id, id) do update set kind = excluded.kind, subject_name = excluded.subject_name, expires_at = excluded.expires_at,
+    single_site_at = excluded.single_site_at,
     updated_at = greatest(excluded.updated_at, a.updated_at + interval '1 millisecond'),
-    occurred_at = case when a.id = any($15) then excluded.occurred_at else a.occurred_at end,
-    acknowledged_at = case when a.id = any($15) then null else a.acknowledged_at end,
-    acknowledged_by = case when a.id = any($15) then null else a.acknowledged_by end,
-    acknowledgement = case when a.id = any($15) then null else a.acknowledgement end,
-    escalated_at = case when a.id = any($15) then null else a.escalated_at end";
+    occurred_at = case when a.id = any($16) then excluded.occurred_at else a.occurred_at end,
+    acknowledged_at = case when a.id = any($16) then null else a.acknowledged_at end,
+    acknowledged_by = case when a.id = any($16) then null else a.acknowledged_by end,
+    acknowledgement = case when a.id = any($16) then null else a.acknowledgement end,
+    escalated_at = case when a.id = any($16) then null else a.escalated_at end";
 
 /// Assignments that have ended stay with their alert, which shows them again once it is resolved.
 const REMOVE_ASSIGNMENTS: &str = "\
@@ -151,6 +153,7 @@ impl Writes {
             _ => None,
         });
         columns.expire_at.push(conflict.expires_at);
+        columns.single_site_at.push(conflict.single_site_at());
     }
 
     /// Runs the statements that have something to do, at most six.
@@ -204,6 +207,7 @@ impl AlertColumns {
             .bind::<Array<Nullable<SqlUuid>>, _>(self.window_ids)
             .bind::<Array<Nullable<SqlUuid>>, _>(self.job_site_ids)
             .bind::<Array<Timestamptz>, _>(self.expire_at)
+            .bind::<Array<Nullable<Timestamptz>>, _>(self.single_site_at)
             .bind::<Array<SqlUuid>, _>(grown);
         Prepared(statement).execute(connection).await?;
         Ok(())

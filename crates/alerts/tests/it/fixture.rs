@@ -6,7 +6,7 @@ use std::ops::Deref;
 use actix_web::http::Method;
 use backoffice_core::jobs::enqueue_due;
 use backoffice_core::{Call, Module, Timestamp};
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of, login};
 use backoffice_test_support::{Duration, TestApp, TestAppBuilder, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -94,11 +94,29 @@ impl Fixture {
             s2: nil,
             e1: nil,
         };
-        fixture.calendar(&["sat", "sun"]).await;
-        fixture.s1 = fixture.create(JOB_SITES, json!({"name": "S1"})).await;
-        fixture.s2 = fixture.create(JOB_SITES, json!({"name": "S2"})).await;
-        fixture.e1 = fixture.resource("E1").await;
+        fixture.fill().await;
         fixture
+    }
+
+    async fn fill(&mut self) {
+        self.calendar(&["sat", "sun"]).await;
+        self.s1 = self.create(JOB_SITES, json!({"name": "S1"})).await;
+        self.s2 = self.create(JOB_SITES, json!({"name": "S2"})).await;
+        self.e1 = self.resource("E1").await;
+    }
+
+    /// Empties the tables of dispatch, calendar and alerts, and begins again at this time. Users stay, and sign in.
+    pub(crate) async fn restart(&mut self, start: Timestamp) {
+        let emptied =
+            "do $$ begin execute (select 'truncate ' || string_agg(quote_ident(tablename), ', ') from pg_tables
+                where tablename ~ '^(alerts|calendar|dispatch)_' or tablename = 'core_jobs'); end $$;
+            update core_collections set version = version + 1";
+        self.app.sql(emptied).await;
+        self.app.clock().set(start);
+        self.tenants.a.token = login(&self.tenants.app, "admin@alpha.test").await;
+        self.d.token = login(&self.tenants.app, "d@alpha.test").await;
+        self.v.token = login(&self.tenants.app, "v@alpha.test").await;
+        self.fill().await;
     }
 
     /// Replaces the working calendar of Alpha.

@@ -14,6 +14,8 @@ use steps::History;
 const STEPS: usize = 30;
 /// Histories, unless the variable says otherwise.
 const HISTORIES: usize = 4;
+/// Histories in a database.
+const PER_DATABASE: usize = 50;
 /// Fridays before the clocks change in Europe; the first is the start of half of the histories.
 const STARTS: [&str; 2] = ["2026-03-27T08:00:00Z", "2026-10-23T08:00:00Z"];
 
@@ -90,9 +92,26 @@ async fn open_alerts_are_those_of_the_plain_rules_after_every_command() {
     let histories = histories.map_or(HISTORIES, |number| number.parse().expect("a number of histories"));
     let first = std::env::var("BACKOFFICE_ALERTS_FIRST_HISTORY").map_or(0, |number| number.parse().expect("a number"));
     let (mut accepted, mut alerts) = (0, 0);
-    for number in first..first + histories {
+    // Histories with the same start share a database, one after the other.
+    let numbers =
+        (0..STARTS.len()).flat_map(|start| (first..first + histories).filter(move |n| n % STARTS.len() == start));
+    let (mut shared, mut used): (Option<Fixture>, usize) = (None, 0);
+    let mut last_start = "";
+    for number in numbers {
         let start = STARTS[number % STARTS.len()];
-        let fixture = Fixture::with(builder().starting_at(instant(start))).await;
+        let fixture = match shared.take() {
+            Some(mut fixture) if used < PER_DATABASE && start == last_start => {
+                fixture.restart(instant(start)).await;
+                fixture
+            }
+            _ => {
+                used = 0;
+                let fixture = Fixture::with(builder().starting_at(instant(start))).await;
+                History::create_callers(&fixture).await;
+                fixture
+            }
+        };
+        (used, last_start) = (used + 1, start);
         let mut history = History::new(&fixture, Random::from_seed(seed, number)).await;
         for step in 0..STEPS {
             let done = history.step().await;
@@ -104,6 +123,7 @@ async fn open_alerts_are_those_of_the_plain_rules_after_every_command() {
             alerts += found.len();
         }
         fixture.assert_no_difference().await;
+        shared = Some(fixture);
     }
     // Most steps do something, and leave alerts.
     let steps = histories * STEPS;

@@ -215,12 +215,31 @@ async fn an_overlap_on_two_sites_is_one_on_the_same_site_once_the_other_ends() {
     fixture.run_schedules().await;
 
     fixture.app.clock().set(crate::fixture::instant("2026-01-05T09:00:00Z"));
-    fixture.run_schedules().await;
 
-    let alert = fixture.only().await;
-    assert_eq!(
-        (&alert["kind"], assignments(&alert)),
-        (&json!("subject_overlap_same_site"), vec![second, third])
-    );
+    for is_swept in [false, true] {
+        if is_swept {
+            fixture.run_schedules().await;
+        }
+        let alert = fixture.only().await;
+        assert_eq!(
+            (&alert["kind"], assignments(&alert)),
+            (&json!("subject_overlap_same_site"), vec![second, third]),
+            "{is_swept}"
+        );
+        assert_eq!(fixture.item(&fixture.d.token, &alert).await["kind"], alert["kind"]);
+        let of_kind =
+            async |kind: &str| fixture.page(&fixture.d.token, &format!("?kinds={kind}")).await["total"].clone();
+        assert_eq!(of_kind("subject_overlap_same_site").await, 1);
+        assert_eq!(of_kind("subject_overlap_different_sites").await, 0);
+        let (_, summary) = fixture.app.get(&fixture.d.token, "/alerts/summary").await;
+        assert_eq!(summary["byKind"]["subject_overlap_same_site"], 1, "{summary}");
+        assert_eq!(summary["byKind"]["subject_overlap_different_sites"], 0, "{summary}");
+        assert_eq!(summary["unreadCount"], 1);
+        let rows = fixture
+            .app
+            .rows("select kind = 'subject_overlap_same_site' as is_swept from alerts_alerts")
+            .await;
+        assert_eq!(rows, [json!({"is_swept": is_swept})]);
+    }
     fixture.assert_no_difference().await;
 }

@@ -12,6 +12,7 @@ mod working_calendar;
 use backoffice_core::http::Routes;
 
 pub(crate) use feeds::RATE_LIMITS;
+pub(crate) use windows::series_of;
 
 pub(crate) fn routes(routes: &mut Routes) {
     windows::routes(routes);

@@ -143,7 +143,7 @@ async fn delete_availability_window(ctx: RequestContext, path: Path<PathId>) -> 
 }
 
 /// Returns the series of a window, which never changes.
-async fn series_of(ctx: &RequestContext, id: Uuid) -> Result<Option<Uuid>> {
+pub(crate) async fn series_of(ctx: &RequestContext, id: Uuid) -> Result<Option<Uuid>> {
     let connection = ctx.read().await?;
     windows::series_of(&connection, ctx.scope(), id).await
 }

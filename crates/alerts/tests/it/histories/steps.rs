@@ -32,10 +32,14 @@ pub(super) struct History<'f> {
 }
 
 impl<'f> History<'f> {
-    pub(super) async fn new(fixture: &'f Fixture, random: Random) -> Self {
+    /// Creates the callers that the fixture lacks.
+    pub(super) async fn create_callers(fixture: &Fixture) {
         for email in &CALLERS[2..] {
             fixture.user(email, &["D"]).await;
         }
+    }
+
+    pub(super) async fn new(fixture: &'f Fixture, random: Random) -> Self {
         let mut history = Self {
             fixture,
             random,

@@ -1,0 +1,1 @@
+alter table alerts_alerts drop column single_site_at;
