@@ -69,6 +69,7 @@ impl Receiver {
 }
 
 /// Serves a connection; it ends with the worker.
+#[expect(clippy::disallowed_methods, reason = "this thread is no worker")]
 fn serve(mut stream: TcpStream, api: SocketAddr, token: &str, received: &Mutex<Vec<Message>>) {
     let mut buffer = Vec::new();
     while let Some((id, body)) = read(&mut stream, &mut buffer) {
@@ -121,7 +122,7 @@ async fn webhooks_of_killed_workers_arrive_at_least_once_under_one_id_and_after_
     let receiver = Receiver::start(server.api, &token);
     let webhook = json!({"type": "CALL_WEBHOOK", "config":
         {"url": format!("http://{}/", receiver.address), "body": {"deal": "{{entityId}}"}}});
-    let rule = json!({"ruleId": "told", "ruleName": "Told", "ruleType": "VALIDATION", "entityType": "customers.deal",
+    let rule = json!({"ruleId": "reported", "ruleName": "Reported", "ruleType": "VALIDATION", "entityType": "customers.deal",
         "eventType": "created", "successActions": [webhook]});
     let created = server.post("/api/business_rules/rules", &token, &rule);
     assert_eq!(created.status, 201, "{}", created.text);
@@ -157,14 +158,14 @@ async fn webhooks_of_killed_workers_arrive_at_least_once_under_one_id_and_after_
     assert!(worker.end().success(), "{}", worker.log());
 
     let messages = receiver.messages.lock().expect("no thread panics");
-    let told: BTreeSet<(&str, &str)> = messages.iter().map(|one| (&*one.id, &*one.deal)).collect();
-    let of_deals: BTreeSet<&str> = told.iter().map(|(_, deal)| *deal).collect();
+    let reported: BTreeSet<(&str, &str)> = messages.iter().map(|one| (&*one.id, &*one.deal)).collect();
+    let of_deals: BTreeSet<&str> = reported.iter().map(|(_, deal)| *deal).collect();
     assert_eq!(
         of_deals,
         deals.iter().map(|deal| &**deal).collect(),
-        "every deal is told"
+        "every deal is reported"
     );
-    assert_eq!(told.len(), DEALS, "each under one id");
+    assert_eq!(reported.len(), DEALS, "each under one id");
     assert!(messages.iter().all(|one| one.is_committed), "{messages:?}");
     println!("{} messages for {DEALS} deals", messages.len());
 }
