@@ -42,7 +42,7 @@ enum Other {
     Bulk,
     /// 10,000 reports of devices in a minute, and their cost for other requests
     Devices,
-    /// Reads of a small and of a large dispatch tenant, and the cost of a recomputation of alerts
+    /// Reads of a small and of a large dispatch tenant, and the cost of writes beside many assignments
     Dispatch,
     /// Files: memory and rate of uploads, downloads and images, and a library of 1,000,000
     Files,

@@ -1,4 +1,6 @@
-//! Reads of a small and of a large dispatch tenant, and the cost of a recomputation of alerts.
+//! Reads of a small and of a large dispatch tenant, and the cost of writes beside many assignments.
+
+mod writes;
 
 use std::fmt;
 use std::path::Path;
@@ -7,6 +9,8 @@ use backoffice_local_postgres::LocalPostgres;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
+
+use writes::Figure;
 
 use super::Options;
 use super::capture::{Kind, Log};
@@ -67,6 +71,7 @@ pub(super) struct Report {
     /// Milliseconds of the change of the site with assignments, and the alerts that it opens.
     affected: f64,
     opened: usize,
+    figures: Vec<Figure>,
 }
 
 /// A signed-in caller of a tenant.
@@ -124,11 +129,13 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, _op
     say("changes ...");
     let (_, tenant) = tenants[0];
     let (unaffected, affected, opened) = changes(&database, &server, &callers[0], tenant)?;
+    let figures = writes::measure(&database, program, work, &server, &callers[0], &callers[1])?;
     Ok(Report {
         reads,
         unaffected,
         affected,
         opened,
+        figures,
     })
 }
 
@@ -296,7 +303,7 @@ fn send(
     let (status, body) = client.send(request.as_bytes())?;
     let milliseconds = sent.elapsed().as_secs_f64() * 1000.0;
     match status {
-        200 => Ok((milliseconds, serde_json::from_slice(&body)?)),
+        200 | 201 => Ok((milliseconds, serde_json::from_slice(&body)?)),
         _ => Err(format!("{status} to {method} {path:.80}: {}", String::from_utf8_lossy(&body)).into()),
     }
 }
@@ -344,6 +351,20 @@ impl fmt::Display for Report {
             "| recomputation for {AFFECTED} assignments of {AFFECTED_SUBJECTS} subjects, {} alerts opened | {recomputation:.2} ms | {WANTED_RECOMPUTATION} ms | {} |",
             self.opened,
             verdict(recomputation <= WANTED_RECOMPUTATION)
-        )
+        )?;
+        for Figure {
+            name,
+            measured,
+            wanted,
+            unit,
+        } in &self.figures
+        {
+            writeln!(
+                f,
+                "| {name} | {measured:.2}{unit} | {wanted}{unit} | {} |",
+                verdict(measured <= wanted)
+            )?;
+        }
+        Ok(())
     }
 }
