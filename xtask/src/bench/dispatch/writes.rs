@@ -98,7 +98,8 @@ fn fill(database: &Database, site: &str, subject: &str, number: u32) -> Result<(
              timestamptz '2100-01-01T16:00Z' + n * interval '1 day', 'planned', now(), now()
          from dispatch_job_sites s, generate_series(1, {number}) n where s.id = '{site}';
          set session_replication_role = origin"
-    ))
+    ))?;
+    Ok(())
 }
 
 /// Creates an assignment with each server in turns, and deletes it again. Returns the median milliseconds of the creations of each.
