@@ -14,6 +14,7 @@ mod documented;
 mod engine;
 mod events;
 mod guard;
+mod header_values;
 mod http;
 mod interceptors;
 mod jobs;
@@ -66,6 +67,7 @@ fn register(registry: &mut Registry) {
         .extend(texts::NOTIFIED)
         .extend(texts::FAILED)
         .extend(model::WEBHOOK_SECRET)
+        .extend(header_values::HEADER_VALUE)
         .entity::<model::Rule>()
         .entity::<model::RuleSet>()
         .entity::<model::SetMember>()

@@ -99,6 +99,17 @@ table! {
 }
 
 table! {
+    business_rules_header_values (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        value -> Binary,
+        unused_since -> Nullable<Timestamptz>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+table! {
     business_rules_webhook_secrets (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,

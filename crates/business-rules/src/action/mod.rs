@@ -8,10 +8,12 @@ mod webhook;
 pub(crate) use parse::{ActionRules, is_path, parse_branch};
 pub(crate) use platform_call::PlatformCall;
 pub(crate) use template::{Template, fill};
-pub(crate) use webhook::Webhook;
+pub(crate) use webhook::{HeaderText, Webhook};
 
 use serde_json::Value;
 
+/// The type of actions that call webhooks.
+pub(crate) const WEBHOOK: &str = "CALL_WEBHOOK";
 /// Longest text of a message, in characters.
 pub(crate) const LONGEST_MESSAGE: usize = 2000;
 
@@ -118,7 +120,7 @@ impl Action {
             Self::Notify(_) => "NOTIFY",
             Self::SetField { .. } => "SET_FIELD",
             Self::EmitEvent { .. } => "EMIT_EVENT",
-            Self::CallWebhook(_) => "CALL_WEBHOOK",
+            Self::CallWebhook(_) => WEBHOOK,
             Self::CallPlatform(_) => "CALL_PLATFORM",
             Self::Show { level, .. } => match level {
                 MessageLevel::Error => "SHOW_ERROR",

@@ -6,6 +6,7 @@ use backoffice_egress::Egress;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::WEBHOOK;
 use super::platform_call::{LONGEST_ENDPOINT, NamedEndpoint, PlatformCall, method_of};
 use super::webhook::{self, LONGEST_URL, METHODS, UrlTemplate, Webhook};
 use super::{Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Severity, Template};
@@ -107,7 +108,7 @@ impl Parser {
             Some("BLOCK_TRANSITION") => self.message(config).map(|message| Action::Block { message }),
             Some("ALLOW_TRANSITION") => self.message(config).map(|message| Action::Allow { message }),
             Some("LOG") => self.log(config),
-            Some("CALL_WEBHOOK") => self.webhook(config, rules.egress).map(Action::CallWebhook),
+            Some(WEBHOOK) => self.webhook(config, rules.egress).map(Action::CallWebhook),
             Some("CALL_PLATFORM") => self.platform_call(config).map(Action::CallPlatform),
             _ => self.reject("type", "must be a known type of actions", "invalid_value"),
         }

@@ -3,10 +3,12 @@
 use backoffice_egress::Egress;
 use serde_json::{Map, Value};
 use url::Url;
+use uuid::Uuid;
 
 use super::template::{Part, Template};
 use crate::condition::Facts;
 use crate::engine::redact::is_secret;
+use crate::header_values;
 
 /// The methods, the first one by default.
 pub(super) const METHODS: [&str; 5] = ["POST", "GET", "PUT", "PATCH", "DELETE"];
@@ -36,9 +38,18 @@ pub(crate) struct Webhook {
     pub(crate) url: UrlTemplate,
     pub(crate) method: &'static str,
     /// Names in lower case, and values.
-    pub(crate) headers: Vec<(String, Template)>,
+    pub(crate) headers: Vec<(String, HeaderText)>,
     /// The body; `None` for the usual one.
     pub(crate) body: Option<Value>,
+}
+
+/// The value of a header.
+#[derive(Debug, Clone)]
+pub(crate) enum HeaderText {
+    /// A text with references.
+    Plain(Template),
+    /// A sealed value without references, by its id.
+    Sealed(Uuid),
 }
 
 /// An address with references in its path and query only.
@@ -97,7 +108,7 @@ fn has_dots(url: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong with them.
-pub(super) fn headers(config: &Map<String, Value>) -> Result<Vec<(String, Template)>, String> {
+pub(super) fn headers(config: &Map<String, Value>) -> Result<Vec<(String, HeaderText)>, String> {
     let fields = match config.get("headers") {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Object(fields)) => fields,
@@ -106,7 +117,7 @@ pub(super) fn headers(config: &Map<String, Value>) -> Result<Vec<(String, Templa
     if fields.len() > MOST_HEADERS {
         return Err(format!("must have at most {MOST_HEADERS} headers"));
     }
-    let mut headers: Vec<(String, Template)> = Vec::new();
+    let mut headers: Vec<(String, HeaderText)> = Vec::new();
     for (name, value) in fields {
         let lower = name.to_ascii_lowercase();
         let is_name = http::HeaderName::from_bytes(lower.as_bytes()).is_ok() && lower.len() <= LONGEST_NAME;
@@ -116,15 +127,17 @@ pub(super) fn headers(config: &Map<String, Value>) -> Result<Vec<(String, Templa
         if RESERVED.contains(&lower.as_str()) || lower.starts_with("webhook-") || lower.starts_with("proxy-") {
             return Err(format!("must not set the header {lower}"));
         }
-        if is_secret(&lower) {
-            return Err(format!(
-                "must not contain the secret header {lower}; receivers verify the signature of the webhook"
-            ));
+        if let Some(id) = header_values::referenced(value).filter(|_| is_secret(&lower)) {
+            headers.push((lower, HeaderText::Sealed(id)));
+            continue;
         }
         let text = value.as_str().filter(|text| text.len() <= LONGEST_VALUE);
         let text = text.filter(|text| !text.contains(char::is_control));
         let text = text.ok_or_else(|| format!("must have texts of at most {LONGEST_VALUE} characters as values"))?;
-        headers.push((lower, Template::parse(text)));
+        if is_secret(&lower) && text.contains("{{") {
+            return Err(format!("must not have references in the secret header {lower}"));
+        }
+        headers.push((lower, HeaderText::Plain(Template::parse(text))));
     }
     Ok(headers)
 }
@@ -176,20 +189,18 @@ mod tests {
     }
 
     #[test]
-    fn reserved_and_secret_headers_are_rejected() {
+    fn reserved_headers_and_references_in_secret_ones_are_rejected() {
         let parse =
             |value: Value| headers(json!({"headers": value}).as_object().expect("an object")).map(|one| one.len());
 
         assert_eq!(parse(json!({"X-Source": "a {{b}}", "Accept": "text/plain"})), Ok(2));
-        for name in [
-            "Host",
-            "Webhook-Id",
-            "Cookie",
-            "Authorization",
-            "X-Api-Key",
-            "a b",
-            "Content-Length",
-        ] {
+        assert_eq!(
+            parse(json!({"Authorization": "Bearer x", "X-Api-Key": {"sealed": Uuid::nil()}})),
+            Ok(2)
+        );
+        assert!(parse(json!({"Authorization": "Bearer {{x}}"})).is_err());
+        assert!(parse(json!({"X-Source": {"sealed": Uuid::nil()}})).is_err());
+        for name in ["Host", "Webhook-Id", "Cookie", "a b", "Content-Length"] {
             assert!(parse(json!({name: "x"})).is_err(), "{name}");
         }
         assert!(parse(json!({"x-a": 1})).is_err());

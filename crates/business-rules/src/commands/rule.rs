@@ -23,6 +23,7 @@ use crate::acl;
 use crate::action::{self, Action};
 use crate::condition;
 use crate::documented::{BusinessRuleName, BusinessRuleOptionalWord, BusinessRuleType, BusinessRuleWord};
+use crate::header_values;
 use crate::model::{RULE_TYPES, Rule, validates};
 use crate::schema::business_rules_rules as table;
 use crate::webhooks::Sender;
@@ -68,7 +69,8 @@ pub struct RuleInput {
     /// The condition, at most 64 KiB; null is always true.
     #[schema(value_type = Option<Object>)]
     pub condition_expression: Patch<Value>,
-    /// At most 20 actions if the condition is true, at most 64 KiB. Calls of the platform name an endpoint and a key of
+    /// At most 20 actions if the condition is true, at most 64 KiB. The values of secret headers of webhooks are shown as `[redacted]`, which keeps them
+    /// when it is sent back. Calls of the platform name an endpoint and a key of
     /// `GET /business_rules/platform-call-options`.
     #[schema(value_type = Vec<Object>, max_items = 20)]
     pub success_actions: Patch<Value>,
@@ -323,7 +325,7 @@ impl Record for Rule {
         }
     }
 
-    async fn check(&mut self, tx: &mut Tx<'_>, _input: &RuleInput, before: Option<&Self>) -> Result<bool> {
+    async fn check(&mut self, tx: &mut Tx<'_>, input: &RuleInput, before: Option<&Self>) -> Result<bool> {
         let ctx = tx.context();
         let mut validator = Validator::default();
         let sender = ctx.call().provided::<Sender>()?;
@@ -332,6 +334,7 @@ impl Record for Rule {
         self.effect_features = self.needed_features(ctx.platform(), &actions);
         limits::check_ceiling(ctx, &self.effect_features, self.organization_id)?;
         platform_calls::check(tx, self, &actions).await?;
+        header_values::seal(tx, self, input, before).await?;
         let identity = ctx.identity();
         let user = identity.id.filter(|_| identity.kind == ActorKind::User);
         match before {

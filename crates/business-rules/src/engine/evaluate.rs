@@ -7,9 +7,12 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{ActionResult, PlannedCall, PlannedEvent, PlannedNotification, PlannedWebhook, RuleMessage, RuleRun};
-use crate::action::{self, Action, LONGEST_MESSAGE, MessageLevel, Notify, PlatformCall, Recipient, Webhook};
+use crate::action::{
+    self, Action, HeaderText, LONGEST_MESSAGE, MessageLevel, Notify, PlatformCall, Recipient, Webhook,
+};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
+use crate::header_values;
 
 /// Longest payload of an event after its texts were filled, in bytes of JSON.
 const LARGEST_PAYLOAD: usize = 16 * 1024;
@@ -182,10 +185,15 @@ impl Planner<'_, '_> {
         if body.len() > LARGEST_BODY {
             return Some("body_too_long".to_owned());
         }
-        let header = |(name, value): &(String, action::Template)| {
-            let text = value.text(self.facts, LONGEST_HEADER);
-            let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-            (name.clone(), json!(plain))
+        let header = |(name, value): &(String, HeaderText)| {
+            let value = match value {
+                HeaderText::Plain(template) => {
+                    let text = template.text(self.facts, LONGEST_HEADER);
+                    json!(text.chars().filter(|c| !c.is_control()).collect::<String>())
+                }
+                HeaderText::Sealed(id) => header_values::reference(*id),
+            };
+            (name.clone(), value)
         };
         self.run.webhooks.push(PlannedWebhook {
             action: self.run.results.len(),

@@ -11,6 +11,7 @@ use super::{INVALID, worded};
 use crate::acl;
 use crate::commands::{self, RuleInput};
 use crate::documented::{BusinessRuleEnabled, BusinessRuleType};
+use crate::header_values;
 use crate::model::{RULE_TYPES, Rule};
 use crate::query::rules::{self as query, RuleFilter, RuleItem};
 
@@ -103,7 +104,9 @@ async fn list_business_rules(
 
 async fn get_business_rule(ctx: RequestContext, path: Path<Id>) -> Result<Json<Rule>> {
     let connection = ctx.read().await?;
-    crud::found::<Rule, _>(query::find(&connection, ctx.scope(), path.0.id).await?)
+    let mut found = query::find(&connection, ctx.scope(), path.0.id).await?;
+    found.iter_mut().for_each(header_values::redact);
+    crud::found::<Rule, _>(found)
 }
 
 async fn create_business_rule(ctx: RequestContext, body: Json<RuleInput>) -> Result<Created<CreatedId>> {

@@ -1,4 +1,4 @@
-//! Deletes old executions by request and old webhooks. Months of the log are dropped by core.
+//! Deletes old executions by request, old webhooks and values of their headers. Months of the log are dropped by core.
 
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Result, Scope};
@@ -8,6 +8,7 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 
 use crate::config::RulesConfig;
+use crate::header_values;
 
 /// The name of the schedule.
 pub(crate) const SCHEDULE: &str = "business_rules.erase_old";
@@ -28,7 +29,8 @@ const ERASE: [&str; 2] = [
 /// How long webhooks are kept.
 const WEBHOOKS_KEPT: time::Duration = time::Duration::days(30);
 
-/// Deletes executions by request that are older than `business_rules.log_retention`, and webhooks of more than 30 days ago.
+/// Deletes executions by request that are older than `business_rules.log_retention`, webhooks of more than 30 days ago, and values of headers that no
+/// undo can need any more.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EraseOld {}
 
@@ -38,6 +40,7 @@ impl Job for EraseOld {
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let config = work.call().provided::<RulesConfig>()?;
         let kept = time::Duration::try_from(config.log_retention).unwrap_or(time::Duration::MAX);
+        let retention_months = work.call().platform().audit().action.retention_months;
         let (now, cursor) = (work.now(), work.cursor() + 1);
         let before = [now.before(kept), now.before(WEBHOOKS_KEPT)];
         let mut chunk = work.begin(&Scope::system()).await?;
@@ -50,6 +53,7 @@ impl Job for EraseOld {
                 .await?;
             most = most.max(erased);
         }
+        header_values::erase(chunk.connection(), now, retention_months).await?;
         chunk.advance(cursor).await?;
         if i64::try_from(most).unwrap_or(CHUNK) < CHUNK {
             return Ok(Step::Done);

@@ -4,8 +4,9 @@ use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, enqueue};
 use backoffice_core::{Call, Result, Scope, Timestamp, collections};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use http::Request;
 use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request};
+use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -15,6 +16,7 @@ use super::outcome::Outcome;
 use super::secrets::Signer;
 use crate::engine::failure::{self, FailedRule};
 use crate::engine::settle::{self, Leavings};
+use crate::header_values::{self, OpenedValues};
 
 /// Webhooks that a job sends at once. The next ones are sent when these have ended, after at most about ten seconds, so that jobs of other tenants
 /// get their turn.
@@ -40,7 +42,8 @@ impl Job for SendWebhooks {
             return self.finish(work).await;
         }
         let signer = Signer::of(&call, tenant).await?;
-        let send = |one| attempt(&sender, &signer, one, now);
+        let opened = header_values::open(&call, tenant, due.iter().map(|one| &one.headers)).await?;
+        let send = |one| attempt(&sender, (&signer, &opened), one, now);
         let mut sent: FuturesUnordered<_> = due.iter().map(send).collect();
         let mut is_delayed = false;
         while let Some((one, outcome)) = sent.next().await {
@@ -56,16 +59,21 @@ impl Job for SendWebhooks {
 }
 
 /// Sends a webhook. Holds no connection to the database.
-async fn attempt<'a>(sender: &Sender, signer: &Signer, due: &'a Due, now: Timestamp) -> (&'a Due, Outcome) {
-    let outcome = match request(signer, due, now) {
+async fn attempt<'a>(
+    sender: &Sender,
+    (signer, opened): (&Signer, &OpenedValues),
+    due: &'a Due,
+    now: Timestamp,
+) -> (&'a Due, Outcome) {
+    let outcome = match request(signer, opened, due, now) {
         Some(request) => sender.send(request, now).await,
         None => Outcome::Invalid,
     };
     (due, outcome)
 }
 
-/// Returns the signed request; `None` if an address or a header of the delivery is not valid.
-fn request(signer: &Signer, due: &Due, now: Timestamp) -> Option<Request<Vec<u8>>> {
+/// Returns the signed request; `None` if an address or a header of the delivery is not valid, or a sealed value does not exist any more.
+fn request(signer: &Signer, opened: &OpenedValues, due: &Due, now: Timestamp) -> Option<Request<Vec<u8>>> {
     let seconds = now.get().unix_timestamp();
     let mut request = Request::builder()
         .method(due.method.as_str())
@@ -82,7 +90,15 @@ fn request(signer: &Signer, due: &Due, now: Timestamp) -> Option<Request<Vec<u8>
         request = request.header(USER_AGENT, "Backoffice-Webhooks");
     }
     for (name, value) in own.into_iter().flatten() {
-        request = request.header(name, value.as_str()?);
+        let value = match header_values::referenced(value) {
+            Some(id) => {
+                let mut secret = HeaderValue::from_bytes(opened.get(&id)?.expose_secret()).ok()?;
+                secret.set_sensitive(true);
+                secret
+            }
+            None => HeaderValue::from_str(value.as_str()?).ok()?,
+        };
+        request = request.header(name, value);
     }
     request.body(due.body.clone().into_bytes()).ok()
 }

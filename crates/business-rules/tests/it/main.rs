@@ -6,6 +6,7 @@ mod events;
 mod execution;
 mod fixture;
 mod guards;
+mod header_values;
 mod local_dates;
 mod logs;
 mod months;

@@ -1,0 +1,230 @@
+//! Values of secret headers of webhooks. They are sealed in a table of their own; actions name them by id, as `{"sealed": "<id>"}`. Responses show
+//! [`REDACTED`] instead, and a client that sends that back keeps the value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backoffice_core::command::Tx;
+use backoffice_core::input::Validator;
+use backoffice_core::vault::SealedColumn;
+use backoffice_core::{Call, Patch, Result, Scope, Timestamp};
+use diesel::sql_types::{Integer, Timestamptz};
+use diesel::{ExpressionMethods, QueryDsl, insert_into, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use secrecy::SecretSlice;
+use serde_json::{Map, Value, json};
+use url::Url;
+use uuid::Uuid;
+
+use crate::action;
+use crate::commands::RuleInput;
+use crate::engine::redact::is_secret;
+use crate::model::Rule;
+use crate::schema::business_rules_header_values as values;
+
+/// The sealed column with the values.
+pub(crate) const HEADER_VALUE: SealedColumn = SealedColumn {
+    table: "business_rules_header_values",
+    column: "value",
+};
+/// What responses show in place of a value.
+pub(crate) const REDACTED: &str = "[redacted]";
+/// The member of an action's header that names a sealed value.
+const SEALED: &str = "sealed";
+
+/// The opened values of a batch of webhooks.
+pub(crate) type OpenedValues = BTreeMap<Uuid, SecretSlice<u8>>;
+
+/// Returns the value of a header that names a sealed value.
+pub(crate) fn reference(id: Uuid) -> Value {
+    json!({ SEALED: id })
+}
+
+/// Returns the id of the sealed value that a header names.
+pub(crate) fn referenced(header: &Value) -> Option<Uuid> {
+    let fields = header.as_object().filter(|fields| fields.len() == 1)?;
+    fields.get(SEALED)?.as_str()?.parse().ok()
+}
+
+/// Returns the configurations of the webhooks among some actions, with their positions.
+fn webhooks(actions: &mut Value) -> impl Iterator<Item = (usize, &mut Map<String, Value>)> {
+    let actions = actions.as_array_mut().into_iter().flatten().enumerate();
+    actions.filter_map(|(index, action)| {
+        let is_webhook = action.get("type").and_then(Value::as_str) == Some(action::WEBHOOK);
+        let config = action.get_mut("config").filter(|_| is_webhook);
+        Some((index, config?.as_object_mut()?))
+    })
+}
+
+fn headers(config: &mut Map<String, Value>) -> impl Iterator<Item = (&String, &mut Value)> {
+    config
+        .get_mut("headers")
+        .and_then(Value::as_object_mut)
+        .into_iter()
+        .flatten()
+}
+
+/// Replaces the names of sealed values in the actions of a rule by [`REDACTED`], for responses.
+pub(crate) fn redact(rule: &mut Rule) {
+    for actions in [&mut rule.success_actions, &mut rule.failure_actions] {
+        for (_, config) in webhooks(actions) {
+            for (_, value) in headers(config).filter(|(_, value)| referenced(value).is_some()) {
+                *value = json!(REDACTED);
+            }
+        }
+    }
+}
+
+/// The scheme, host and port of an address, which its references do not change.
+fn receiver(config: &Map<String, Value>) -> Option<String> {
+    let text = config.get("url")?.as_str()?;
+    let end = text.find("{{").unwrap_or(text.len());
+    let url = Url::parse(text.get(..end)?).ok()?;
+    Some(url.origin().ascii_serialization())
+}
+
+/// Returns the sealed values of a rule by receiver and name of the header.
+fn stored(rule: &Rule) -> BTreeMap<(String, String), Uuid> {
+    let mut rule = rule.clone();
+    let mut stored = BTreeMap::new();
+    for actions in [&mut rule.success_actions, &mut rule.failure_actions] {
+        for (_, config) in webhooks(actions) {
+            let Some(receiver) = receiver(config) else { continue };
+            for (name, value) in headers(config) {
+                if let Some(id) = referenced(value) {
+                    stored.insert((receiver.clone(), name.to_ascii_lowercase()), id);
+                }
+            }
+        }
+    }
+    stored
+}
+
+/// Seals the values of secret headers in the actions that the input contains. [`REDACTED`] keeps the stored value of the same header for the same
+/// receiver, so that a change of the address reveals no value to another receiver.
+///
+/// # Errors
+/// 400 `secrets_required` for a value to keep that is not stored, `invalid_value` for a header that is not a text.
+pub(crate) async fn seal(tx: &mut Tx<'_>, rule: &mut Rule, input: &RuleInput, before: Option<&Rule>) -> Result<()> {
+    let kept = before.map(stored).unwrap_or_default();
+    let mut validator = Validator::default();
+    let mut new: Vec<(Uuid, String)> = Vec::new();
+    let branches = [
+        ("successActions", &input.success_actions, &mut rule.success_actions),
+        ("failureActions", &input.failure_actions, &mut rule.failure_actions),
+    ];
+    let given = branches
+        .into_iter()
+        .filter(|(_, given, _)| matches!(given, Patch::Set(_)));
+    for (field, _, actions) in given {
+        for (index, config) in webhooks(actions) {
+            let receiver = receiver(config);
+            let path = format!("{field}[{index}].config.headers");
+            for (name, value) in headers(config) {
+                let name = name.to_ascii_lowercase();
+                let Some(text) = value.as_str() else {
+                    validator.reject(&path, "must have texts as values", "invalid_value");
+                    continue;
+                };
+                if !is_secret(&name) {
+                    continue;
+                }
+                let key = receiver.clone().map(|receiver| (receiver, name.clone()));
+                if text != REDACTED {
+                    let id = tx.new_id();
+                    new.push((id, text.to_owned()));
+                    *value = reference(id);
+                } else if let Some(id) = key.and_then(|key| kept.get(&key)) {
+                    *value = reference(*id);
+                } else {
+                    let message =
+                        format!("must have the value of {name} again: the header or the receiver is another one");
+                    validator.reject(&path, message, "secrets_required");
+                }
+            }
+        }
+    }
+    validator.check()?;
+    store(tx, new).await
+}
+
+async fn store(tx: &mut Tx<'_>, new: Vec<(Uuid, String)>) -> Result<()> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let (tenant, now) = (tx.tenant(), tx.now());
+    let ctx = tx.context();
+    let vault = ctx.platform().vault();
+    let row = |(id, text): (Uuid, String)| {
+        let sealed = vault.seal(tenant, HEADER_VALUE.of(id), text.as_bytes())?;
+        Ok((
+            values::tenant_id.eq(tenant),
+            values::id.eq(id),
+            values::value.eq(sealed),
+            values::created_at.eq(now),
+            values::updated_at.eq(now),
+        ))
+    };
+    let rows = new.into_iter().map(row).collect::<Result<Vec<_>>>()?;
+    insert_into(values::table).values(rows).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Opens the values that these headers name. A value that does not exist any more is left out.
+///
+/// # Errors
+/// When the database can't be reached, or the key of a value is not configured.
+pub(crate) async fn open<'a>(
+    call: &Call,
+    tenant: Uuid,
+    headers: impl Iterator<Item = &'a Value>,
+) -> Result<OpenedValues> {
+    let of_one = |headers: &'a Value| {
+        headers
+            .as_object()
+            .into_iter()
+            .flat_map(|own| own.values().filter_map(referenced))
+    };
+    let ids: BTreeSet<Uuid> = headers.flat_map(of_one).collect();
+    if ids.is_empty() {
+        return Ok(OpenedValues::new());
+    }
+    let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
+    let rows = values::table
+        .filter(values::tenant_id.eq(tenant))
+        .filter(values::id.eq_any(ids));
+    let rows: Vec<(Uuid, Vec<u8>)> = rows
+        .select((values::id, values::value))
+        .load(&mut &**connection)
+        .await?;
+    drop(connection);
+    let vault = call.platform().vault();
+    let open = |(id, sealed): (Uuid, Vec<u8>)| Ok((id, vault.open(tenant, HEADER_VALUE.of(id), &sealed)?));
+    rows.into_iter().map(open).collect()
+}
+
+/// Notes which values no rule names, and deletes those that no rule has named for the retention of the action log: until then an undo may need them.
+const ERASE: [&str; 2] = [
+    "update business_rules_header_values h set unused_since = case when u.is_used then null else $1 end, updated_at = $1
+    from (
+        select v.tenant_id, v.id, exists (select from business_rules_rules r where r.tenant_id = v.tenant_id
+            and (strpos(r.success_actions::text, v.id::text) > 0 or strpos(r.failure_actions::text, v.id::text) > 0)) as is_used
+        from business_rules_header_values v where $2 > 0
+    ) u
+    where u.tenant_id = h.tenant_id and u.id = h.id and u.is_used = (h.unused_since is not null)",
+    "delete from business_rules_header_values where tenant_id is not null and $2 > 0 and unused_since < $1 - make_interval(months => $2)",
+];
+
+/// Deletes values that no undo can need any more. With a retention of 0 months, the log and all values are kept.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn erase(connection: &mut AsyncPgConnection, now: Timestamp, retention_months: u32) -> Result<()> {
+    for statement in ERASE {
+        sql_query(statement)
+            .bind::<Timestamptz, _>(now)
+            .bind::<Integer, _>(i32::try_from(retention_months).unwrap_or(i32::MAX))
+            .execute(connection)
+            .await?;
+    }
+    Ok(())
+}

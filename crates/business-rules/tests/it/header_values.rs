@@ -1,0 +1,160 @@
+//! Secret headers of webhooks.
+
+use actix_web::http::Method;
+use backoffice_core::Call;
+use backoffice_core::jobs::enqueue_due;
+use backoffice_test_accounts::{TwoTenants, login};
+use backoffice_test_support::Duration;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::fixture::{EXECUTE, RULES, action, codes, create, fixture_with, rule, undo_token, with};
+use crate::receiver::Receiver;
+use crate::webhooks::LOCAL;
+
+const FIRST: &str = "Bearer first-2Fq9";
+const SECOND: &str = "Bearer second-8Lw3";
+const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+const VALUES: &str =
+    "select id::text as id, unused_since is not null as is_unused from business_rules_header_values order by id";
+
+fn calling(url: &str, authorization: &Value) -> Value {
+    let headers = json!({"Authorization": authorization, "X-Plain": "n {{n}}"});
+    json!([action("CALL_WEBHOOK", json!({"url": url, "headers": headers}))])
+}
+
+/// Executes the rule and returns the header that the receiver got.
+async fn sent(fixture: &TwoTenants, receiver: &Receiver) -> String {
+    let input = json!({"entityType": "x.y", "data": {"n": 7}});
+    let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+    assert_eq!(status, 200, "{body}");
+    fixture.app.run_jobs().await;
+    let received = receiver.received();
+    let last = received.last().expect("a request");
+    assert_eq!(last.header("x-plain"), "n 7");
+    last.header("authorization").to_owned()
+}
+
+async fn change(fixture: &TwoTenants, id: Uuid, actions: Value) -> (u16, Value) {
+    let body = json!({"id": id, "successActions": actions});
+    let request = fixture.app.request(Method::PUT, RULES).bearer(&fixture.a.token);
+    let response = request.json(&body).send().await;
+    (response.status, response.json())
+}
+
+async fn shown(fixture: &TwoTenants, id: Uuid) -> Value {
+    let (status, body) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
+    assert_eq!(status, 200, "{body}");
+    body["successActions"].clone()
+}
+
+/// Whether any row of any table contains the text.
+async fn is_stored(fixture: &TwoTenants, text: &str) -> bool {
+    for table in fixture.app.tables().await {
+        let query = format!("select 1 as one from {table} t where strpos(t::text, '{text}') > 0 limit 1");
+        if !fixture.app.rows(&query).await.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
+#[actix_web::test]
+async fn secret_headers_are_sealed_and_sent() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    let body = with(
+        rule("hook", "ACTION", "x.y"),
+        json!({"successActions": calling(&receiver.url("/a/{{n}}"), &json!(FIRST))}),
+    );
+    let id = create(&fixture, RULES, body).await;
+
+    assert_eq!(sent(&fixture, &receiver).await, FIRST);
+
+    let redacted = calling(&receiver.url("/a/{{n}}"), &json!("[redacted]"));
+    assert_eq!(shown(&fixture, id).await, redacted);
+    assert!(!is_stored(&fixture, "first-2Fq9").await);
+    assert!(is_stored(&fixture, "n {{n}}").await, "the search finds what is stored");
+}
+
+#[actix_web::test]
+async fn a_redacted_header_keeps_its_value_for_the_same_receiver_only() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    let body = with(
+        rule("hook", "ACTION", "x.y"),
+        json!({"successActions": calling(&receiver.url("/a"), &json!(FIRST))}),
+    );
+    let id = create(&fixture, RULES, body).await;
+    let redacted = json!("[redacted]");
+
+    let (status, body) = change(&fixture, id, calling(&receiver.url("/b?q={{n}}"), &redacted)).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(sent(&fixture, &receiver).await, FIRST);
+
+    for url in ["https://attacker.example/b", "https://127.0.0.1/b"] {
+        let (status, body) = change(&fixture, id, calling(url, &redacted)).await;
+        assert_eq!(
+            (status, codes(&body)),
+            (400, vec![("successActions[0].config.headers", "secrets_required")]),
+            "{body}"
+        );
+    }
+    let ids = fixture.app.rows(VALUES).await;
+    let foreign = json!({"sealed": ids[0]["id"]});
+    let (status, body) = change(&fixture, id, calling("https://attacker.example/b", &foreign)).await;
+    assert_eq!(
+        (status, codes(&body)),
+        (400, vec![("successActions[0].config.headers", "invalid_value")])
+    );
+    let of_new = with(
+        rule("other", "ACTION", "x.y"),
+        json!({"successActions": calling(&receiver.url("/a"), &redacted)}),
+    );
+    let (status, body) = fixture.app.post(&fixture.a.token, RULES, of_new).await;
+    assert_eq!((status, codes(&body)[0].1), (400, "secrets_required"));
+    let with_reference = calling(&receiver.url("/a"), &json!("Bearer {{n}}"));
+    let (status, body) = change(&fixture, id, with_reference).await;
+    assert_eq!((status, codes(&body)[0].1), (400, "invalid_value"));
+
+    assert_eq!(sent(&fixture, &receiver).await, FIRST);
+    assert_eq!(fixture.app.rows(VALUES).await, ids, "rejected changes leave nothing");
+}
+
+#[actix_web::test]
+async fn an_undo_brings_a_replaced_value_back_until_it_is_erased() {
+    let (mut fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    let body = with(
+        rule("hook", "ACTION", "x.y"),
+        json!({"successActions": calling(&receiver.url("/a"), &json!(FIRST))}),
+    );
+    let id = create(&fixture, RULES, body).await;
+    let (status, body) = change(&fixture, id, calling(&receiver.url("/a"), &json!(SECOND))).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(sent(&fixture, &receiver).await, SECOND);
+    assert_eq!(unused(&mut fixture).await, [true, false]);
+
+    let token = undo_token(&fixture, id).await;
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, UNDO, json!({ "undoToken": token }))
+        .await;
+    assert_eq!(status, 200, "{body}");
+
+    assert_eq!(sent(&fixture, &receiver).await, FIRST);
+    assert_eq!(unused(&mut fixture).await, [false, true]);
+    fixture.app.advance(Duration::days(365 * 2 + 40));
+    assert_eq!(unused(&mut fixture).await, [false]);
+}
+
+/// Runs the schedule that erases what is old, hours later. Returns for each value that is left whether no rule names it.
+async fn unused(fixture: &mut TwoTenants) -> Vec<bool> {
+    // A new schedule is due after its first interval.
+    for _ in 0..2 {
+        fixture.app.advance(Duration::hours(7));
+        let call = Call::internal(fixture.app.runtime());
+        enqueue_due(&call).await.expect("the database can be read");
+        fixture.app.run_jobs().await;
+    }
+    fixture.a.token = login(&fixture.app, "admin@alpha.test").await;
+    let rows = fixture.app.rows(VALUES).await;
+    rows.iter().map(|row| row["is_unused"] == true).collect()
+}

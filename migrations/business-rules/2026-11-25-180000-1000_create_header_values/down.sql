@@ -1,0 +1,1 @@
+drop table business_rules_header_values;
