@@ -1,5 +1,7 @@
 //! The rules, sets, members and executions of a tenant. Each has the id of its organization.
 
+use serde_json::json;
+
 use crate::fixture::{Fixture, TenantFixture};
 
 const AT: &str = "'2026-11-20T07:00:00Z'";
@@ -54,4 +56,39 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
         tenant_fixture.other
     );
     assert_eq!(fixture.app.sql(&secret).await, 1);
+}
+
+#[actix_web::test]
+async fn rul_18_an_endpoint_that_streams_is_rejected_when_a_rule_is_saved() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let body = json!({"name": "Caller", "roles": []});
+    let (status, key) = fixture.app.post(token, "/api_keys/keys", body).await;
+    assert_eq!(status, 201, "{key}");
+    let endpoints = fixture.app.platform().endpoints();
+    let streams = endpoints.iter().filter(|one| {
+        let is_open = one.module != "events" && !one.path.contains('{');
+        is_open && (one.streaming || one.downloads || !one.media.is_empty())
+    });
+    let streams: Vec<String> = streams.map(|one| format!("{} {}", one.method, one.path)).collect();
+    assert!(streams.contains(&"POST /attachments".to_owned()), "{streams:?}");
+
+    let (status, options) = fixture.app.get(token, "/business_rules/platform-call-options").await;
+    assert_eq!(status, 200, "{options}");
+    for endpoint in streams {
+        let call = json!({"type": "CALL_PLATFORM", "config": {"endpoint": endpoint, "apiKeyId": key["id"]}});
+        let rule = json!({"ruleId": "r", "ruleName": "R", "ruleType": "ACTION", "entityType": "x.y", "successActions": [call]});
+        let (status, body) = fixture.app.post(token, "/business_rules/rules", rule).await;
+
+        let error = body["error"].as_str().unwrap_or_default();
+        assert!(
+            status == 400 && error.starts_with("Action 1: endpoint"),
+            "{endpoint}: {status} {body}"
+        );
+        let listed = options["endpoints"].as_array().into_iter().flatten();
+        assert!(
+            listed.clone().count() > 0 && listed.clone().all(|one| one["id"] != endpoint.as_str()),
+            "{endpoint}"
+        );
+    }
 }

@@ -60,6 +60,8 @@ pub struct Alert {
     pub acknowledgement: Option<String>,
     /// Time of the escalation.
     pub escalated_at: Option<Timestamp>,
+    /// Time from which the assignments of an overlap that go on are all on one job site.
+    pub single_site_at: Option<Timestamp>,
     /// Time of creation.
     pub created_at: Timestamp,
     /// Time of the last change.
@@ -99,6 +101,7 @@ impl Entity for Alert {
         "expiresAt",
         "resolvedAt",
         "escalatedAt",
+        "singleSiteAt",
         "organizationId",
         "updatedAt",
     ];
