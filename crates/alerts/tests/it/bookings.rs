@@ -36,7 +36,7 @@ async fn book(fixture: &Fixture, token: &str, path: &str, round: usize) -> (u16,
 /// Returns the tokens of both dispatchers, each first in every other round.
 fn callers(fixture: &Fixture, round: usize) -> [&str; 2] {
     let (a, d) = (fixture.a.token.as_str(), fixture.d.token.as_str());
-    if round % 2 == 0 { [a, d] } else { [d, a] }
+    if round.is_multiple_of(2) { [a, d] } else { [d, a] }
 }
 
 /// Returns the assignments of each open alert, sorted.
