@@ -202,29 +202,36 @@ pub(crate) async fn open<'a>(
     rows.into_iter().map(open).collect()
 }
 
-/// Notes which values no rule names, and deletes those that no rule has named for the retention of the action log: until then an undo may need them.
-const ERASE: [&str; 2] = [
-    "update business_rules_header_values h set unused_since = case when u.is_used then null else $1 end, updated_at = $1
+/// Notes since when no rule names a value.
+const NOTE_UNUSED: &str = "update business_rules_header_values h set unused_since = case when u.is_used then null else $1 end, updated_at = $1
     from (
         select v.tenant_id, v.id, exists (select from business_rules_rules r where r.tenant_id = v.tenant_id
             and (strpos(r.success_actions::text, v.id::text) > 0 or strpos(r.failure_actions::text, v.id::text) > 0)) as is_used
-        from business_rules_header_values v where $2 > 0
+        from business_rules_header_values v
     ) u
-    where u.tenant_id = h.tenant_id and u.id = h.id and u.is_used = (h.unused_since is not null)",
-    "delete from business_rules_header_values where tenant_id is not null and $2 > 0 and unused_since < $1 - make_interval(months => $2)",
-];
+    where u.tenant_id = h.tenant_id and u.id = h.id and u.is_used = (h.unused_since is not null)";
 
-/// Deletes values that no undo can need any more. With a retention of 0 months, the log and all values are kept.
+const ERASE: &str = "delete from business_rules_header_values h using (
+        select tenant_id, id from business_rules_header_values where unused_since < $1 - make_interval(months => $2) for update skip locked
+    ) old where h.tenant_id = old.tenant_id and h.id = old.id";
+
+/// Deletes the values that no rule has named for the retention of the action log: until then an undo may need them. With a retention of 0 months, the
+/// log and all values are kept.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub(crate) async fn erase(connection: &mut AsyncPgConnection, now: Timestamp, retention_months: u32) -> Result<()> {
-    for statement in ERASE {
-        sql_query(statement)
-            .bind::<Timestamptz, _>(now)
-            .bind::<Integer, _>(i32::try_from(retention_months).unwrap_or(i32::MAX))
-            .execute(connection)
-            .await?;
+    if retention_months == 0 {
+        return Ok(());
     }
+    sql_query(NOTE_UNUSED)
+        .bind::<Timestamptz, _>(now)
+        .execute(connection)
+        .await?;
+    sql_query(ERASE)
+        .bind::<Timestamptz, _>(now)
+        .bind::<Integer, _>(i32::try_from(retention_months).unwrap_or(i32::MAX))
+        .execute(connection)
+        .await?;
     Ok(())
 }

@@ -25,8 +25,8 @@ pub(crate) struct Counts {
 }
 
 /// Returns the common table expression `open`: for each kind the visible open alerts, and those of them that the viewer has read. The numbers that
-/// are kept are of alerts without `resolved_at`; those that have ended since are taken off, and those of another kind since are counted as that. Its cost does not depend on the number of open alerts,
-/// but on those that the viewer has read.
+/// are kept are of alerts without `resolved_at`; those that have ended since are taken off, and those of another kind since are counted as
+/// that. Its cost does not depend on the number of open alerts, but on those that the viewer has read.
 fn open_by_kind(viewer: &Viewer) -> String {
     let visible = visible(viewer);
     format!(

@@ -53,11 +53,11 @@ impl Job for EraseOld {
                 .await?;
             most = most.max(erased);
         }
-        header_values::erase(chunk.connection(), now, retention_months).await?;
-        chunk.advance(cursor).await?;
-        if i64::try_from(most).unwrap_or(CHUNK) < CHUNK {
-            return Ok(Step::Done);
+        let is_done = i64::try_from(most).unwrap_or(CHUNK) < CHUNK;
+        if is_done {
+            header_values::erase(chunk.connection(), now, retention_months).await?;
         }
-        Ok(Step::More)
+        chunk.advance(cursor).await?;
+        Ok(if is_done { Step::Done } else { Step::More })
     }
 }
