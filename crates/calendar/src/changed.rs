@@ -10,7 +10,7 @@ use crate::derivation;
 use crate::subject::{Subject, lock_subjects};
 
 /// A change that observers react to at the end of its transaction. Entities defer it from `after_transition`
-/// ([`Tx::defer`]): for an assignment that moves to another subject, one item for each of both.
+/// ([`Tx::defer`]): for a window or assignment that moves to another subject, one item for each of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Changed {
     /// The working calendar of an organization, its time zone included.
@@ -25,8 +25,33 @@ pub enum Changed {
         /// The job site.
         id: Uuid,
     },
-    /// A resource, or a window or assignment of it.
+    /// A resource, or any of its windows and assignments.
     Subject(Subject),
+    /// One window, or the subject that it had before.
+    Window {
+        /// The resource.
+        subject: Subject,
+        /// The window.
+        id: Uuid,
+    },
+    /// One assignment, or the subject that it had before.
+    Assignment {
+        /// The resource.
+        subject: Subject,
+        /// The assignment.
+        id: Uuid,
+    },
+}
+
+impl Changed {
+    /// Returns the resource of the change; `None` for a change that may concern several.
+    #[must_use]
+    pub const fn subject(&self) -> Option<Subject> {
+        match *self {
+            Self::Subject(subject) | Self::Window { subject, .. } | Self::Assignment { subject, .. } => Some(subject),
+            Self::WorkingCalendar { .. } | Self::JobSite { .. } => None,
+        }
+    }
 }
 
 /// Work that a module does in every transaction that changes plans. It runs once for each execution, undo, redo or chunk, with all changes
@@ -67,11 +92,8 @@ pub(crate) fn handle_zones<'a>(tx: &'a mut Tx<'_>, items: Vec<ZoneChanged>) -> B
 pub(crate) fn handle<'a>(tx: &'a mut Tx<'_>, items: Vec<Changed>) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
         let changes: Vec<Changed> = BTreeSet::from_iter(items).into_iter().collect();
-        let subjects = changes.iter().filter_map(|change| match change {
-            Changed::Subject(subject) => Some(*subject),
-            Changed::WorkingCalendar { .. } | Changed::JobSite { .. } => None,
-        });
-        lock_subjects(tx, &subjects.collect::<Vec<_>>()).await?;
+        let subjects: Vec<Subject> = changes.iter().filter_map(Changed::subject).collect();
+        lock_subjects(tx, &subjects).await?;
         let platform = tx.context().platform();
         let observers: Vec<Observer> = platform.extensions::<Observer>().copied().collect();
         for observer in observers {

@@ -7,17 +7,18 @@ use uuid::Uuid;
 use crate::events;
 use crate::model::{JobSite, Resource, StatedAssignment};
 
-fn subject(organization: Uuid, type_: &str, id: Uuid) -> Option<Changed> {
+fn subject(organization: Uuid, type_: &str, id: Uuid) -> Option<Subject> {
     let resource_type = ResourceType::parse(type_)?;
-    Some(Changed::Subject(Subject {
+    Some(Subject {
         organization,
         resource_type,
         id,
-    }))
+    })
 }
 
-fn subject_of(row: &StatedAssignment) -> Option<Changed> {
-    subject(row.organization_id, &row.subject_type, row.subject_id)
+fn changed(row: &StatedAssignment) -> Option<Changed> {
+    let subject = subject(row.organization_id, &row.subject_type, row.subject_id)?;
+    Some(Changed::Assignment { subject, id: row.id })
 }
 
 /// Whether two states of an assignment differ in anything but its note.
@@ -30,14 +31,14 @@ fn has_moved(from: &StatedAssignment, to: &StatedAssignment) -> bool {
     compared(from) != compared(to)
 }
 
-/// Reports the subjects of a changed assignment, before and after the change.
+/// Reports a changed assignment of its subjects before and after the change.
 pub(crate) fn assignment(tx: &mut Tx<'_>, from: Option<&StatedAssignment>, to: Option<&StatedAssignment>) {
     if let (Some(from), Some(to)) = (from, to)
         && !has_moved(from, to)
     {
         return;
     }
-    for changed in [from, to].into_iter().flatten().filter_map(subject_of) {
+    for changed in [from, to].into_iter().flatten().filter_map(changed) {
         tx.defer(changed);
     }
     events::emit(tx, from, to);
@@ -64,7 +65,7 @@ pub(crate) fn resource(tx: &mut Tx<'_>, from: Option<&Resource>, to: Option<&Res
         return;
     }
     let row = from.or(to);
-    if let Some(changed) = row.and_then(|row| subject(row.organization_id, &row.type_, row.id)) {
-        tx.defer(changed);
+    if let Some(subject) = row.and_then(|row| subject(row.organization_id, &row.type_, row.id)) {
+        tx.defer(Changed::Subject(subject));
     }
 }

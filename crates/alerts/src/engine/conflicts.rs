@@ -10,7 +10,7 @@ use super::overlaps::overlaps;
 use super::{Conflict, Identity, LiveAssignment, OffDays, ShownAssignment, SiteDays, SubjectFacts};
 use crate::kinds::Kind;
 
-/// Returns the conflicts of a subject that have not ended, in a fixed order.
+/// Returns the conflicts of a subject that have not ended, in a fixed order; of incomplete facts, those of their part.
 #[must_use]
 pub fn conflicts(facts: &SubjectFacts, now: Timestamp) -> Vec<Conflict> {
     let mut live: Vec<&LiveAssignment> = facts.assignments.iter().filter(|one| one.shown.end_at > now).collect();
@@ -23,7 +23,8 @@ pub fn conflicts(facts: &SubjectFacts, now: Timestamp) -> Vec<Conflict> {
     }
     found.extend(closed_sites(facts, &live));
     found.extend(non_working_days(&facts.off_days, &live));
-    found.retain(|conflict| conflict.expires_at > now);
+    found
+        .retain(|conflict| conflict.expires_at > now && facts.part.as_ref().is_none_or(|part| part.contains(conflict)));
     found
 }
 
@@ -78,7 +79,7 @@ fn closed_sites(facts: &SubjectFacts, sorted: &[&LiveAssignment]) -> Vec<Conflic
 
 impl SiteDays {
     /// Whether work is impossible on any of these days.
-    fn excludes(&self, first: Date, last: Date) -> bool {
+    pub(crate) fn excludes(&self, first: Date, last: Date) -> bool {
         self.is_closed
             || self.start.is_some_and(|start| first < start)
             || self.end_exclusive.is_some_and(|end| last >= end)

@@ -98,6 +98,31 @@ pub struct SubjectFacts {
     pub sites: BTreeMap<Uuid, SiteDays>,
     /// The off days of its organization.
     pub off_days: OffDays,
+    /// The conflicts that these facts are complete for; `None` = all.
+    pub part: Option<Part>,
+}
+
+/// The conflicts of a subject that a change of some assignments and windows concerns. Those of windows are not listed: the facts contain exactly these windows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The changed assignments.
+    pub assignments: BTreeSet<Uuid>,
+    /// The assignments of complete groups.
+    pub groups: BTreeSet<Uuid>,
+    /// Job sites with all assignments on days on which work is impossible there.
+    pub sites: BTreeSet<Uuid>,
+}
+
+impl Part {
+    fn contains(&self, conflict: &Conflict) -> bool {
+        match conflict.identity {
+            Identity::Group => conflict.assignments.iter().any(|one| self.groups.contains(&one.id)),
+            Identity::Subject => false,
+            Identity::Window(_) => true,
+            Identity::JobSite(id) => self.sites.contains(&id),
+            Identity::Assignment(id) => self.assignments.contains(&id),
+        }
+    }
 }
 
 /// What makes a conflict the same one as an open alert of its family.

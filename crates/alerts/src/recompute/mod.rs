@@ -5,7 +5,6 @@
 
 mod facts;
 mod observer;
-mod rows;
 mod subjects;
 mod write;
 
@@ -20,8 +19,8 @@ use uuid::Uuid;
 
 use crate::engine::{self, Outcome};
 use crate::events::{self, Announced};
-use facts::Facts;
-pub(crate) use rows::StoredAlert;
+pub(crate) use facts::StoredAlert;
+use facts::{ChangedPart, SubjectWithFacts};
 use write::Writes;
 pub(crate) use write::WrittenAlert;
 
@@ -47,29 +46,47 @@ pub(crate) struct Recomputed {
     pub(crate) differences: usize,
 }
 
-/// Recomputes the alerts of these subjects, which the caller has locked.
-#[expect(clippy::disallowed_methods, reason = "measures a duration")]
+/// Recomputes all alerts of these subjects, which the caller has locked.
 pub(crate) async fn recompute(
     connection: &mut AsyncPgConnection,
     moment: Moment<'_>,
     subjects: &[Subject],
 ) -> Result<Recomputed> {
-    if subjects.is_empty() {
+    recompute_changed(connection, moment, subjects, &[]).await
+}
+
+/// Recomputes all alerts of the first subjects, and of the others those that their changes concern. The caller has locked all of them.
+#[expect(clippy::disallowed_methods, reason = "measures a duration")]
+async fn recompute_changed(
+    connection: &mut AsyncPgConnection,
+    moment: Moment<'_>,
+    subjects: &[Subject],
+    parts: &[(Subject, ChangedPart)],
+) -> Result<Recomputed> {
+    let started = Instant::now();
+    let (mut facts, mut whole) = (Vec::new(), subjects.to_vec());
+    if !parts.is_empty() {
+        let (complete, others) = SubjectWithFacts::read_parts(connection, moment, parts).await?;
+        facts = complete;
+        whole.extend(others);
+    }
+    if !whole.is_empty() {
+        facts.extend(SubjectWithFacts::read(connection, moment, &whole).await?);
+    }
+    if facts.is_empty() {
         return Ok(Recomputed::default());
     }
-    let started = Instant::now();
-    let facts = Facts::read(connection, moment, subjects).await?;
     let (writes, recomputed) = compare(moment, facts);
     writes.run(connection, moment).await?;
     metrics::histogram!("alerts_recompute_seconds").record(started.elapsed());
     Ok(recomputed)
 }
 
-/// Compares the stored alerts with the conflicts of all subjects.
-fn compare(moment: Moment<'_>, facts: Facts) -> (Writes, Recomputed) {
+/// Compares the stored alerts with the conflicts of all subjects, as far as these are known.
+fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>) -> (Writes, Recomputed) {
     let now = moment.now;
     let (mut writes, mut recomputed) = (Writes::default(), Recomputed::default());
-    for subject in facts.subjects {
+    for subject in facts {
         let (ended, open): (Vec<StoredAlert>, Vec<StoredAlert>) = subject
             .alerts
             .into_iter()

@@ -1,6 +1,6 @@
 //! Recomputes alerts in the transactions of commands, undo and redo.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_calendar::{Changed, Observer, Subject, lock_subjects};
 use backoffice_core::command::Tx;
@@ -14,7 +14,7 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::{After, Behind, Moment, find_behind, recompute};
+use super::{After, Behind, ChangedPart, Moment, find_behind, recompute_changed};
 use crate::config::AlertsConfig;
 use crate::jobs::RecomputeSubjects;
 use crate::model::KIND;
@@ -28,12 +28,16 @@ pub(crate) const RECOMPUTE: Observer = Observer {
 /// Finds the alerts of assignments for the responses of `dispatch`.
 pub(crate) const ALERTS_OF: AlertsOf = AlertsOf { find: alerts_of };
 
-/// Recomputes the changed subjects, which are locked, and the first ones behind changed job sites and calendars. A job recomputes the others.
+/// Recomputes the changed subjects, which are locked, and the first ones behind changed job sites and calendars. A job recomputes the others. Of a subject
+/// with changed assignments and windows only, it recomputes the alerts that these concern.
 async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
     let (mut subjects, mut behind) = (BTreeSet::new(), Behind::default());
+    let mut parts: BTreeMap<Subject, ChangedPart> = BTreeMap::new();
     for change in changes {
         match *change {
             Changed::Subject(subject) => drop(subjects.insert(subject)),
+            Changed::Window { subject, id } => drop(parts.entry(subject).or_default().windows.insert(id)),
+            Changed::Assignment { subject, id } => drop(parts.entry(subject).or_default().assignments.insert(id)),
             Changed::JobSite { id, .. } => behind.job_sites.push(id),
             Changed::WorkingCalendar { organization } => behind.organizations.push(organization),
         }
@@ -41,14 +45,15 @@ async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
     if !behind.is_empty() {
         subjects.extend(lock_behind(tx, behind).await?);
     }
+    parts.retain(|subject, _| !subjects.contains(subject));
     let call = tx.context().call();
     let moment = Moment {
         call,
         tenant: tx.tenant(),
         now: call.now,
     };
-    let subjects: Vec<Subject> = subjects.into_iter().collect();
-    let recomputed = recompute(tx.conn(), moment, &subjects).await?;
+    let (subjects, parts) = (Vec::from_iter(subjects), Vec::from_iter(parts));
+    let recomputed = recompute_changed(tx.conn(), moment, &subjects, &parts).await?;
     if recomputed.has_changes {
         tx.changed(KIND);
     }

@@ -3,9 +3,12 @@
 use backoffice_calendar::Subject;
 use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Timestamp};
+use diesel::pg::Pg;
+use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
 use diesel::sql_query;
 use diesel::sql_types::{Array, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::Moment;
@@ -26,6 +29,8 @@ pub(crate) struct WrittenAlert {
 pub(super) struct Writes {
     resolved: Vec<Uuid>,
     renamed: (Vec<Uuid>, Vec<String>),
+    /// Alerts that existed before, of which assignments may have to be removed.
+    known: Vec<Uuid>,
     grown: Vec<Uuid>,
     alerts: AlertColumns,
     assignments: AssignmentColumns,
@@ -126,6 +131,9 @@ impl Writes {
         if outcome == Outcome::Grown {
             self.grown.push(id);
         }
+        if outcome != Outcome::Opened {
+            self.known.push(id);
+        }
         for one in &conflict.assignments {
             self.assignments.organizations.push(subject.organization);
             self.assignments.alerts.push(id);
@@ -156,43 +164,62 @@ impl Writes {
         columns.single_site_at.push(conflict.single_site_at());
     }
 
-    /// Runs the statements that have something to do, at most six.
-    pub(super) async fn run(self, connection: &mut AsyncPgConnection, moment: Moment<'_>) -> Result<()> {
-        let (tenant, now) = (moment.tenant, moment.now);
-        if !self.resolved.is_empty() {
-            let statement = sql_query(RESOLVE)
-                .bind::<SqlUuid, _>(tenant)
+    /// Runs the statements that have something to do, at most six, in at most three round trips. Those of one round trip may run in any order.
+    pub(super) async fn run(self, connection: &AsyncPgConnection, moment: Moment<'_>) -> Result<()> {
+        let resolved = when(!self.resolved.is_empty(), || {
+            sql_query(RESOLVE)
+                .into_boxed()
+                .bind::<SqlUuid, _>(moment.tenant)
                 .bind::<Array<SqlUuid>, _>(self.resolved)
-                .bind::<Timestamptz, _>(now);
-            Prepared(statement).execute(connection).await?;
-        }
-        if !self.renamed.0.is_empty() {
-            let statement = sql_query(RENAME)
-                .bind::<SqlUuid, _>(tenant)
+                .bind::<Timestamptz, _>(moment.now)
+        });
+        let renamed = when(!self.renamed.0.is_empty(), || {
+            sql_query(RENAME)
+                .into_boxed()
+                .bind::<SqlUuid, _>(moment.tenant)
                 .bind::<Array<SqlUuid>, _>(self.renamed.0)
                 .bind::<Array<Text>, _>(self.renamed.1)
-                .bind::<Timestamptz, _>(now);
-            Prepared(statement).execute(connection).await?;
-        }
-        if self.alerts.ids.is_empty() {
-            return Ok(());
-        }
-        let written = self.alerts.ids.clone();
-        self.alerts.write(connection, moment, &self.grown).await?;
-        self.assignments.write(connection, moment, written).await?;
-        if !self.grown.is_empty() {
-            let statement = sql_query(FORGET_READS)
-                .bind::<SqlUuid, _>(tenant)
-                .bind::<Array<SqlUuid>, _>(self.grown);
-            Prepared(statement).execute(connection).await?;
+                .bind::<Timestamptz, _>(moment.now)
+        });
+        let forgotten = when(!self.grown.is_empty(), || {
+            sql_query(FORGET_READS)
+                .into_boxed()
+                .bind::<SqlUuid, _>(moment.tenant)
+                .bind::<Array<SqlUuid>, _>(self.grown.clone())
+        });
+        let removed = when(!self.known.is_empty(), || {
+            sql_query(REMOVE_ASSIGNMENTS)
+                .into_boxed()
+                .bind::<SqlUuid, _>(moment.tenant)
+                .bind::<Array<SqlUuid>, _>(self.known)
+                .bind::<Timestamptz, _>(moment.now)
+                .bind::<Array<SqlUuid>, _>(self.assignments.alerts.clone())
+                .bind::<Array<SqlUuid>, _>(self.assignments.assignments.clone())
+        });
+        let written = when(!self.alerts.ids.is_empty(), || {
+            self.alerts.statement(moment, self.grown)
+        });
+        let added = when(!self.assignments.alerts.is_empty(), || {
+            self.assignments.statement(moment)
+        });
+        for together in [vec![resolved, renamed], vec![written], vec![removed, added, forgotten]] {
+            let run = |statement: Prepared<Statement>| async move { statement.execute(&mut &*connection).await };
+            try_join_all(together.into_iter().flatten().map(run)).await?;
         }
         Ok(())
     }
 }
 
+type Statement = BoxedSqlQuery<'static, Pg, SqlQuery>;
+
+fn when(is_needed: bool, statement: impl FnOnce() -> Statement) -> Option<Prepared<Statement>> {
+    is_needed.then(|| Prepared(statement()))
+}
+
 impl AlertColumns {
-    async fn write(self, connection: &mut AsyncPgConnection, moment: Moment<'_>, grown: &[Uuid]) -> Result<()> {
-        let statement = sql_query(WRITE)
+    fn statement(self, moment: Moment<'_>, grown: Vec<Uuid>) -> Statement {
+        sql_query(WRITE)
+            .into_boxed()
             .bind::<SqlUuid, _>(moment.tenant)
             .bind::<Timestamptz, _>(moment.now)
             .bind::<Array<SqlUuid>, _>(self.ids)
@@ -208,24 +235,15 @@ impl AlertColumns {
             .bind::<Array<Nullable<SqlUuid>>, _>(self.job_site_ids)
             .bind::<Array<Timestamptz>, _>(self.expire_at)
             .bind::<Array<Nullable<Timestamptz>>, _>(self.single_site_at)
-            .bind::<Array<SqlUuid>, _>(grown);
-        Prepared(statement).execute(connection).await?;
-        Ok(())
+            .bind::<Array<SqlUuid>, _>(grown)
     }
 }
 
 impl AssignmentColumns {
-    /// Replaces the live assignments of the written alerts.
-    async fn write(self, connection: &mut AsyncPgConnection, moment: Moment<'_>, written: Vec<Uuid>) -> Result<()> {
-        let statement = sql_query(REMOVE_ASSIGNMENTS)
-            .bind::<SqlUuid, _>(moment.tenant)
-            .bind::<Array<SqlUuid>, _>(written)
-            .bind::<Timestamptz, _>(moment.now)
-            .bind::<Array<SqlUuid>, _>(&self.alerts)
-            .bind::<Array<SqlUuid>, _>(&self.assignments);
-        Prepared(statement).execute(connection).await?;
+    fn statement(self, moment: Moment<'_>) -> Statement {
         let new_id = |_: &Uuid| moment.call.platform().ids().at(moment.now);
-        let statement = sql_query(WRITE_ASSIGNMENTS)
+        sql_query(WRITE_ASSIGNMENTS)
+            .into_boxed()
             .bind::<SqlUuid, _>(moment.tenant)
             .bind::<Timestamptz, _>(moment.now)
             .bind::<Array<SqlUuid>, _>(self.alerts.iter().map(new_id).collect::<Vec<_>>())
@@ -234,8 +252,6 @@ impl AssignmentColumns {
             .bind::<Array<SqlUuid>, _>(self.assignments)
             .bind::<Array<SqlUuid>, _>(self.job_sites)
             .bind::<Array<Timestamptz>, _>(self.start_at)
-            .bind::<Array<Timestamptz>, _>(self.end_at);
-        Prepared(statement).execute(connection).await?;
-        Ok(())
+            .bind::<Array<Timestamptz>, _>(self.end_at)
     }
 }

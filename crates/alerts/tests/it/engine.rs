@@ -98,6 +98,7 @@ fn state() -> impl Strategy<Value = (i64, SubjectFacts)> {
                             .collect(),
                         holidays: holidays.into_iter().map(|days| day(days * 24)).collect(),
                     },
+                    part: None,
                 };
                 (hours, facts)
             },

@@ -157,7 +157,10 @@ impl Entity for Window {
     async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         for snapshot in [step.from, step.to].into_iter().flatten() {
             let row: Self = snapshot.row()?;
-            tx.defer(Changed::Subject(row.subject()));
+            tx.defer(Changed::Window {
+                subject: row.subject(),
+                id: row.id,
+            });
         }
         Ok(())
     }
