@@ -1,6 +1,8 @@
 //! The records of `dispatch`: in each organization a job site, a piece of equipment, and an assignment of one to the other, all with the id of the
 //! organization. The assignments are completed, so that sites and resources can be deleted.
 
+use serde_json::{Value, json};
+
 use crate::fixture::{Fixture, TenantFixture};
 
 /// Inserts the records.
@@ -27,4 +29,32 @@ pub(crate) async fn seed(fixture: &Fixture, tenant: &TenantFixture) {
             assert_eq!(fixture.app.sql(&sql).await, 1);
         }
     }
+}
+
+#[actix_web::test]
+async fn dsp_39_a_conflict_is_reported_before_a_rule_and_neither_leaves_an_alert() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let create = async |path: &str, body: Value| fixture.app.post(token, path, body).await;
+    let (status, site) = create("/dispatch/job-sites", json!({"name": "Guarded"})).await;
+    assert_eq!(status, 201, "{site}");
+    let (status, worker) = create("/dispatch/resources", json!({"type": "worker", "name": "Guarded"})).await;
+    assert_eq!(status, 201, "{worker}");
+    let assignment = json!({"jobSiteId": site["id"], "subjectType": "worker", "subjectId": worker["id"],
+        "startAt": "2031-01-07T08:00:00Z", "endAt": "2031-01-07T12:00:00Z"});
+    let (status, body) = create("/dispatch/assignments", assignment.clone()).await;
+    assert_eq!(status, 201, "{body}");
+    let guard = json!({"ruleId": "no_more", "ruleName": "No more", "ruleType": "GUARD", "entityType": "dispatch.assignment",
+        "conditionExpression": {"field": "note", "operator": "=", "value": "allowed"}});
+    let (status, rule) = create("/business_rules/rules", guard).await;
+    assert_eq!(status, 201, "{rule}");
+
+    let blocked = create("/dispatch/assignments", assignment.clone()).await;
+    let conflict = create("/dispatch/assignments?rejectConflicts=true", assignment).await;
+
+    assert_eq!((blocked.0, &blocked.1["code"]), (422, &json!("business_rule_blocked")));
+    assert_eq!((conflict.0, &conflict.1["code"]), (409, &json!("assignment_conflict")));
+    let about = format!("/alerts/alerts?subjectIds={}", worker["id"].as_str().expect("an id"));
+    let (status, alerts) = fixture.app.get(token, &about).await;
+    assert_eq!((status, &alerts["total"]), (200, &json!(0)), "{alerts}");
 }

@@ -71,7 +71,6 @@ fn register(registry: &mut Registry) {
         .extend(observer::DATED_ASSIGNMENTS)
         .extend(busy::ASSIGNMENTS)
         .extend(strict_resources::EXISTING)
-        .deferred_work(reject_conflicts::run)
         .interceptor(interceptors::KEEP_ORGANIZATIONS_IN_USE);
     notify::register(registry);
     records::register(registry);

@@ -1,8 +1,10 @@
 //! Overlapping assignments.
 
+use actix_web::http::Method;
 use serde_json::{Value, json};
+use time::Duration;
 
-use crate::fixture::{ASSIGNMENTS, Fixture, assignments, sites, text};
+use crate::fixture::{ASSIGNMENTS, BULK, Fixture, assignments, sites, text};
 
 #[actix_web::test]
 async fn dsp_17_two_assignments_at_once_are_one_critical_alert() {
@@ -208,4 +210,43 @@ async fn a_renamed_subject_is_shown_by_its_new_name() {
         ("Digger".to_owned(), vec!["Harbour".to_owned()])
     );
     assert_eq!(renamed["read"], true);
+}
+
+/// More assignments than the interval of a group is widened by: the subject is then recomputed as a whole.
+#[actix_web::test]
+async fn a_long_chain_is_one_alert_wherever_it_is_changed() {
+    let fixture = Fixture::new().await;
+    let start = fixture.app.now();
+    let items: Vec<Value> = (0..60)
+        .map(|day| {
+            json!({"jobSiteId": fixture.s1, "subjectType": "equipment", "subjectId": fixture.e1,
+                "startAt": start.after(Duration::hours(24 * day + 1)), "endAt": start.after(Duration::hours(24 * day + 26))})
+        })
+        .collect();
+    let created = fixture
+        .send(&fixture.a.token, Method::POST, BULK, json!({ "items": items }))
+        .await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let overlaps = async || {
+        let open = fixture.open().await.into_iter();
+        open.filter(|alert| alert["kind"] == "subject_overlap_same_site")
+            .map(|alert| assignments(&alert))
+            .collect::<Vec<_>>()
+    };
+    let [chain] = overlaps().await.try_into().expect("one alert");
+    assert_eq!(chain.len(), 60);
+
+    let last = fixture.remove(ASSIGNMENTS, chain[59]).await;
+    assert_eq!(overlaps().await, [chain[..59].to_vec()]);
+    let middle = fixture.remove(ASSIGNMENTS, chain[30]).await;
+    let mut parts = overlaps().await;
+    parts.sort_by_key(Vec::len);
+    assert_eq!(parts, [chain[31..59].to_vec(), chain[..30].to_vec()]);
+
+    for deleted in [middle, last] {
+        let undone = fixture.undo(&fixture.a.token, &deleted).await;
+        assert_eq!(undone.status, 200, "{}", undone.text());
+    }
+    assert_eq!(overlaps().await, [chain]);
+    fixture.assert_no_difference().await;
 }

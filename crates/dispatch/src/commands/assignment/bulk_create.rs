@@ -13,8 +13,7 @@ use super::create::stated;
 use super::resolve::resolve;
 use crate::model::{Assignment, StatedAssignment};
 use crate::references::ChangedAssignment;
-use crate::reject_conflicts::RejectConflicts;
-use crate::{acl, intervals};
+use crate::{acl, intervals, reject_conflicts};
 
 /// Most assignments of a request.
 const MOST: usize = 500;
@@ -151,7 +150,7 @@ impl Command for BulkCreateAssignments {
         validator.check()?;
         Assignment::write(tx, &rows).await?;
         if self.reject_conflicts {
-            tx.defer(RejectConflicts::of(self.ids()));
+            reject_conflicts::check(tx, &rows, None).await?;
         }
         Ok(AssignmentsWritten {
             ids: self.ids(),

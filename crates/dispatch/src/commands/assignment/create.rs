@@ -11,8 +11,7 @@ use super::alerts::alerts_of;
 use super::resolve::resolve;
 use super::{AssignmentFields, NewAssignment};
 use crate::model::{Assignment, StatedAssignment};
-use crate::reject_conflicts::RejectConflicts;
-use crate::{acl, intervals};
+use crate::{acl, intervals, reject_conflicts};
 
 /// A written assignment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -83,7 +82,7 @@ impl Command for CreateAssignment {
             .map_err(Rejection::invalid)?;
         Assignment::write(tx, &rows).await?;
         if self.reject_conflicts {
-            tx.defer(RejectConflicts::of(vec![self.row.id]));
+            reject_conflicts::check(tx, &rows, None).await?;
         }
         Ok(AssignmentWritten {
             id: self.row.id,

@@ -10,8 +10,7 @@ use super::resolve::resolve;
 use super::{AssignmentChanges, AssignmentFields, AssignmentWritten, time};
 use crate::model::{Assignment, StatedAssignment};
 use crate::references::ChangedAssignment;
-use crate::reject_conflicts::RejectConflicts;
-use crate::{acl, intervals};
+use crate::{acl, intervals, reject_conflicts};
 
 /// Updates an assignment.
 #[derive(Debug, Clone)]
@@ -96,9 +95,6 @@ impl Command for UpdateAssignment {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<AssignmentWritten> {
-        if self.reject_conflicts {
-            tx.defer(RejectConflicts::of(vec![self.id]));
-        }
         let before = Assignment::read(tx, &[self.id]).await?.pop();
         let before = before.ok_or_else(|| Rejection::not_found(Assignment::NOT_FOUND))?;
         let after = self.changed(&before).map_err(Rejection::invalid)?;
@@ -114,6 +110,9 @@ impl Command for UpdateAssignment {
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(Rejection::invalid)?;
             Assignment::write(tx, &rows).await?;
+            if self.reject_conflicts {
+                reject_conflicts::check(tx, &rows, Some(&before)).await?;
+            }
         }
         Ok(AssignmentWritten {
             id: self.id,
