@@ -45,3 +45,19 @@ async fn the_offered_fields_are_those_of_snapshots() {
     }
     assert!(seen >= 8, "{seen} kinds");
 }
+
+/// A list of files of a record is empty once the record is deleted.
+#[actix_web::test]
+async fn lists_of_files_depend_on_all_offered_kinds() {
+    let fixture = Fixture::new().await;
+    let platform = fixture.app.platform();
+    let endpoints = platform.endpoints();
+    let list = endpoints
+        .iter()
+        .find(|one| one.method == "GET" && one.path == "/attachments");
+    let list = list.expect("the list of files");
+
+    for kind in platform.extensions::<RecordKind>() {
+        assert!(list.collections.contains(&kind.kind), "{}", kind.kind);
+    }
+}

@@ -44,6 +44,8 @@ pub struct AttachmentsConfig {
     /// The program that extracts texts, with the arguments `extract-text` and the kind of the document: one that calls
     /// [`run_child`](crate::run_child). Without it no text is extracted. Default: the host itself.
     pub extract_program: Option<PathBuf>,
+    /// Recognition of texts in images.
+    pub ocr: OcrConfig,
     /// The virus scanner.
     pub scan: ScanConfig,
     /// Stores in S3.
@@ -56,6 +58,14 @@ pub struct AttachmentsConfig {
 pub struct S3Config {
     /// Host names, addresses or networks of endpoints that need neither https nor a public address. Default none.
     pub allowed_endpoints: Vec<String>,
+}
+
+/// Section `attachments.ocr`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OcrConfig {
+    /// Name of the [`OcrProvider`](crate::OcrProvider) for the files of partitions with `requiresOcr`. Default none: no text is recognized.
+    pub provider: Option<String>,
 }
 
 /// Section `attachments.scan`.
@@ -81,6 +91,7 @@ impl Default for AttachmentsConfig {
             render_memory: 256 * 1024 * 1024,
             extract_text: true,
             extract_program: None,
+            ocr: OcrConfig::default(),
             scan: ScanConfig::default(),
             s3: S3Config::default(),
         }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use backoffice_core::Result;
+use backoffice_core::{Platform, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use crate::config::AttachmentsConfig;
 use crate::error::Error;
-use crate::extraction::{DocumentKind, Extractor};
+use crate::extraction::{DocumentKind, Extractor, OcrProvider};
 use crate::images::Images;
 use crate::stores::{SpoolFolder, Stores};
 use crate::upload::is_read_at_once;
@@ -71,6 +71,18 @@ impl Files {
     /// Returns whether the text of a file of this media type and length is extracted after its upload.
     pub(crate) fn extracts(&self, mime_type: &str, length: u64) -> bool {
         self.extractor.is_some() && !is_read_at_once(mime_type, length) && DocumentKind::of(mime_type, length).is_some()
+    }
+
+    /// Returns what recognizes the text of a file of this media type and length, in a partition that requires it or not.
+    pub(crate) fn ocr(
+        &self,
+        platform: &Platform,
+        is_required: bool,
+        mime_type: &str,
+        length: u64,
+    ) -> Option<OcrProvider> {
+        let is_read = is_required && OcrProvider::reads(mime_type, length);
+        OcrProvider::named(platform, self.config.ocr.provider.as_deref()).filter(|_| is_read)
     }
 
     /// Returns the quota of a tenant without one of its own.

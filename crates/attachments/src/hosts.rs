@@ -1,32 +1,93 @@
 //! The records that files are attached to.
 
 use backoffice_core::records::{FoundRecord, RecordKind};
-use backoffice_core::{Feature, Rejection, RequestContext, Result};
+use backoffice_core::{Feature, Platform, Rejection, RequestContext, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
 
-use crate::model::{ATTACHMENT, Attachment, DEFAULT_PRIVATE, DEFAULT_PUBLIC, PARTITION};
+use crate::model::{ATTACHMENT, Attachment, DEFAULT_PRIVATE, DEFAULT_PUBLIC, Field, PARTITION};
 
 /// The kind of a file without a record.
 pub(crate) const LIBRARY: &str = "attachments.library";
 
 /// The kinds on which the list of the files of a record depends: the files are shown as long as the record is. Kinds of modules that are not enabled
-/// never change.
+/// never change. The list for a kind of another module has no entity tag.
 pub(crate) const SHOWN: &[&str] = &[
     ATTACHMENT,
     PARTITION,
+    "calendar.window",
     "catalog.product",
     "customers.company",
     "customers.deal",
     "customers.person",
+    "customers.pipeline",
+    "customers.pipeline_stage",
+    "directory.organization",
+    "dispatch.assignment",
+    "dispatch.job_site",
+    "dispatch.resource",
 ];
 
+/// What a module says about the files of its records, beside the [`RecordKind`] that it offers. It registers this with
+/// [`Registry::extend`](backoffice_core::registry::Registry::extend).
+#[derive(Debug, Clone, Copy)]
+pub struct Host {
+    /// The kind of records, `module.entity`.
+    pub kind: &'static str,
+    /// Whether files without a partition of their own are public.
+    pub is_public: bool,
+    /// Constraints of the fields. A tenant replaces those of a field by its own.
+    pub fields: &'static [DeclaredField],
+}
+
+/// The constraints of a field that a module declares.
+#[derive(Debug, Clone, Copy)]
+pub struct DeclaredField {
+    /// Key of the field, 1 to 255 characters, or [`ALL_FIELDS`] for all files of the kind, with or without a field.
+    pub key: &'static str,
+    /// Extensions, lower-case, without dots; `None` for all.
+    pub accept_extensions: Option<&'static [&'static str]>,
+    /// Most bytes of a file.
+    pub max_bytes: Option<u32>,
+    /// Most files of a field of a record.
+    pub max_count: Option<u16>,
+}
+
+fn hosts(platform: &Platform) -> impl Iterator<Item = &Host> {
+    platform.extensions::<Host>()
+}
+
 /// Returns the code of the partition for files of this kind of records.
-pub(crate) fn default_partition(kind: &str) -> &'static str {
-    match kind {
-        "catalog.product" => DEFAULT_PUBLIC,
-        _ => DEFAULT_PRIVATE,
-    }
+pub(crate) fn default_partition(platform: &Platform, kind: &str) -> &'static str {
+    let is_public = match hosts(platform).find(|host| host.kind == kind) {
+        Some(host) => host.is_public,
+        None => kind == "catalog.product",
+    };
+    if is_public { DEFAULT_PUBLIC } else { DEFAULT_PRIVATE }
+}
+
+/// Returns the constraints that modules declare for the fields of a kind of records, or of all kinds, as rows of this tenant.
+pub(crate) fn declared_fields(platform: &Platform, tenant: Uuid, kind: Option<&str>) -> Vec<Field> {
+    let of_kind = hosts(platform).filter(|host| kind.is_none_or(|kind| host.kind == kind));
+    let fields = of_kind.flat_map(|host| host.fields.iter().map(|field| (host.kind, field)));
+    let since = Timestamp::UNIX_EPOCH;
+    fields
+        .map(|(kind, field)| Field {
+            tenant_id: tenant,
+            id: Field::id_of(tenant, kind, field.key),
+            entity_id: kind.to_owned(),
+            field_key: field.key.to_owned(),
+            accept_extensions: field
+                .accept_extensions
+                .map(|extensions| extensions.iter().map(|one| (*one).to_owned()).collect()),
+            max_bytes: field.max_bytes.map(i64::from),
+            max_count: field.max_count.map(i32::from),
+            partition_tenant_id: None,
+            partition_id: None,
+            created_at: since,
+            updated_at: since,
+        })
+        .collect()
 }
 
 /// Returns the request limited to the organizations in which the caller may see records of this kind.
@@ -145,6 +206,9 @@ pub(crate) async fn shows(
 ) -> Result<bool> {
     if ctx.platform().record_kind(kind).is_none() {
         return Ok(true);
+    }
+    if !SHOWN.contains(&kind) {
+        ctx.omit_entity_tag();
     }
     // The tag of the response counts the files before the record is looked up.
     ctx.read_version_first(connection).await?;

@@ -33,8 +33,9 @@ use backoffice_core::registry::{Registry, Startup};
 use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
 
-pub use config::{AttachmentsConfig, S3Config, ScanConfig};
-pub use extraction::run_child;
+pub use config::{AttachmentsConfig, OcrConfig, S3Config, ScanConfig};
+pub use extraction::{OcrProvider, ScannedDocument, run_child};
+pub use hosts::{DeclaredField, Host};
 pub use relocation::enqueue_move;
 pub use upload::Scanner;
 
@@ -95,6 +96,16 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let spool = SpoolFolder::create(&folders.spool);
     let spool = spool
         .map_err(|error| ConfigError::new("attachments.spool_dir", format!("{}: {error}", folders.spool.display())))?;
+    if let Some(name) = &config.ocr.provider
+        && !startup
+            .extensions::<OcrProvider>()
+            .any(|provider| provider.name == name)
+    {
+        return Err(ConfigError::new(
+            "attachments.ocr.provider",
+            format!("no enabled module offers `{name}`"),
+        ));
+    }
     let images = Images::new(&config, folders.images.clone());
     images.find_kept();
     let egress = Egress::of_config(startup.config())?;

@@ -79,7 +79,7 @@ impl Platform {
                 .flat_map(|module| module.config_sections.iter().copied()),
         )?;
         let vault = Arc::new(Vault::of_config(&config)?);
-        let mut startup = Startup::new(&config, &vault);
+        let mut startup = Startup::new(&config, &vault, &registry.extensions);
         for module in &modules {
             (module.start)(&mut startup)?;
         }

@@ -6,6 +6,7 @@ mod operation;
 mod sender;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use uuid::Uuid;
@@ -67,6 +68,8 @@ pub(crate) struct ReadCollections {
     /// Identifies the caller, the path and the filters, without page and order.
     pub(crate) filter: TotalKey,
     version: OnceLock<Version>,
+    /// Whether the response shows something besides the collections.
+    shows_more: AtomicBool,
 }
 
 impl ReadCollections {
@@ -75,7 +78,13 @@ impl ReadCollections {
             kinds,
             filter,
             version: OnceLock::new(),
+            shows_more: AtomicBool::new(false),
         }
+    }
+
+    /// Whether the version identifies the response.
+    pub(crate) fn are_complete(&self) -> bool {
+        !self.shows_more.load(Ordering::Relaxed)
     }
 
     /// Returns the version that was read before any row.
@@ -410,6 +419,14 @@ impl RequestContext {
 
     pub(crate) fn read_collections(&self) -> Option<&ReadCollections> {
         self.0.read_collections.as_deref()
+    }
+
+    /// Sends the response without an entity tag: it shows something besides the collections that its endpoint declares
+    /// ([`Endpoint::shows`](crate::http::Endpoint::shows)).
+    pub fn omit_entity_tag(&self) {
+        if let Some(reading) = self.read_collections() {
+            reading.shows_more.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Sets the hash of a streamed body, which was read to its end.

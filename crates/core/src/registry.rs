@@ -113,6 +113,7 @@ impl Registry {
 pub struct Startup<'a> {
     config: &'a Config,
     vault: &'a Arc<Vault>,
+    extensions: &'a Extensions,
     provided: Provided,
     authenticators: Vec<Arc<dyn Authenticator>>,
     intervals: ScheduleIntervals,
@@ -125,10 +126,11 @@ impl std::fmt::Debug for Startup<'_> {
 }
 
 impl<'a> Startup<'a> {
-    pub(crate) fn new(config: &'a Config, vault: &'a Arc<Vault>) -> Self {
+    pub(crate) fn new(config: &'a Config, vault: &'a Arc<Vault>, extensions: &'a Extensions) -> Self {
         Self {
             config,
             vault,
+            extensions,
             provided: Provided::default(),
             authenticators: Vec::new(),
             intervals: ScheduleIntervals::default(),
@@ -159,6 +161,11 @@ impl<'a> Startup<'a> {
                 "a key is needed; `backoffice init` creates one",
             )),
         }
+    }
+
+    /// Returns all values of this type that modules registered.
+    pub fn extensions<T: Send + Sync + 'static>(&self) -> impl Iterator<Item = &T> {
+        self.extensions.of_type()
     }
 
     /// Returns the value that a required module provided under this type.

@@ -1,12 +1,13 @@
 //! The job that extracts the text of a file after its upload.
 
 use backoffice_core::events::{Event, announce};
+use backoffice_core::http::Pieces;
 use backoffice_core::jobs::{Chunk, Job, Queue, Step, Work};
 use backoffice_core::{Call, Error, Result, Scope};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::DocumentKind;
+use super::{DocumentKind, ScannedDocument};
 use crate::acl;
 use crate::files::Files;
 use crate::model::ATTACHMENT;
@@ -73,12 +74,35 @@ impl ExtractText {
 async fn extract(call: &Call, file: &PendingFile) -> Result<Option<Text>> {
     let files = call.provided::<Files>()?;
     let length = file.file_size.unsigned_abs();
-    let kind = DocumentKind::of(&file.mime_type, length).zip(files.extractor.as_ref());
-    let (kind, extractor) = kind.ok_or_else(|| Error::internal("texts are not extracted"))?;
+    let parser = DocumentKind::of(&file.mime_type, length).zip(files.extractor.as_ref());
+    let ocr = files.ocr(call.platform(), file.requires_ocr, &file.mime_type, length);
+    if parser.is_none() && ocr.is_none() {
+        return Err(Error::internal("texts are not extracted"));
+    }
+    let failed = |error: std::io::Error| Error::internal(error.to_string());
+    if let Some((kind, extractor)) = parser {
+        let (contents, _) = contents(&files, file).await?;
+        let text = parts(&extractor.extract(kind, contents).await.map_err(failed)?);
+        if text.is_some() {
+            return Ok(text);
+        }
+    }
+    let Some(ocr) = ocr else { return Ok(None) };
+    let (contents, length) = contents(&files, file).await?;
+    let document = ScannedDocument {
+        mime_type: &file.mime_type,
+        length,
+        model: file.ocr_model.as_deref(),
+        contents,
+    };
+    Ok(parts(&ocr.text(call, document).await?))
+}
+
+/// Opens the object. Returns its bytes and their number.
+async fn contents(files: &Files, file: &PendingFile) -> Result<(Pieces, u64)> {
     let store = files.stores.open(&file.store)?;
-    let opened = store.open(&file.storage_key, length).await;
+    let opened = store.open(&file.storage_key, file.file_size.unsigned_abs()).await;
     let (opened, length) = opened.map_err(|error| store.failed(&error))?;
-    let document = opened.pieces(0..length).await.map_err(|error| store.failed(&error))?;
-    let text = extractor.extract(kind, document).await;
-    Ok(parts(&text.map_err(|error| Error::internal(error.to_string()))?))
+    let pieces = opened.pieces(0..length).await.map_err(|error| store.failed(&error))?;
+    Ok((pieces, length))
 }

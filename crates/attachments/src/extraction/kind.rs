@@ -1,7 +1,8 @@
 //! The kinds of documents whose text is extracted after the upload.
 
 /// Largest document that is parsed as a whole.
-const MAX_DOCUMENT: u64 = 100 * 1024 * 1024;
+pub(super) const MAX_DOCUMENT: u64 = 100 * 1024 * 1024;
+pub(super) const PDF: &str = "application/pdf";
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 /// A kind of documents.
@@ -20,7 +21,7 @@ impl DocumentKind {
     pub(crate) fn of(mime_type: &str, length: u64) -> Option<Self> {
         let is_small = length <= MAX_DOCUMENT;
         match mime_type {
-            "application/pdf" if is_small => Some(Self::Pdf),
+            PDF if is_small => Some(Self::Pdf),
             DOCX if is_small => Some(Self::Docx),
             "application/json" => Some(Self::Text),
             text if text.starts_with("text/") => Some(Self::Text),

@@ -7,10 +7,12 @@ mod child;
 mod docx;
 mod job;
 mod kind;
+mod ocr;
 mod pdf;
 mod process;
 
 pub use child::run_child;
 pub(crate) use job::ExtractText;
 pub(crate) use kind::DocumentKind;
+pub use ocr::{OcrProvider, ScannedDocument};
 pub(crate) use process::Extractor;

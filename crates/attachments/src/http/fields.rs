@@ -64,12 +64,12 @@ struct FieldItem {
     /// Most files of a field of a record.
     max_count: Option<i32>,
     partition_code: Option<String>,
-    /// `tenant`: an administrator has set them.
+    /// `tenant`: an administrator has set them; `declared`: a module has.
     source: &'static str,
 }
 
 impl FieldItem {
-    fn of(row: Field, partitions: &[Partition]) -> Self {
+    fn of((row, is_declared): (Field, bool), partitions: &[Partition]) -> Self {
         let partition = partitions
             .iter()
             .find(|partition| Some(partition.id) == row.partition_id);
@@ -81,7 +81,7 @@ impl FieldItem {
             max_bytes: row.max_bytes,
             max_count: row.max_count,
             partition_code: partition.map(|partition| partition.code.clone()),
-            source: "tenant",
+            source: if is_declared { "declared" } else { "tenant" },
         }
     }
 }
@@ -105,7 +105,7 @@ async fn list_attachment_fields(ctx: RequestContext, query: Query<FieldQuery>) -
     }
     let connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;
-    let fields = query::fields::list(&connection, ctx.scope(), entity.as_deref()).await?;
+    let fields = query::fields::applying(&ctx, &connection, entity.as_deref()).await?;
     let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
     let items = fields
         .into_iter()

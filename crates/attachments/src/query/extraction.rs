@@ -1,7 +1,7 @@
 //! Statements of the extraction of texts.
 
 use backoffice_core::Result;
-use diesel::sql_types::{BigInt, Text as SqlText, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text as SqlText, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query, update};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -19,14 +19,20 @@ pub(crate) struct PendingFile {
     pub(crate) file_size: i64,
     #[diesel(sql_type = SqlText)]
     pub(crate) storage_key: String,
+    #[diesel(sql_type = Bool)]
+    pub(crate) requires_ocr: bool,
+    #[diesel(sql_type = Nullable<SqlText>)]
+    pub(crate) ocr_model: Option<String>,
     #[diesel(embed)]
     pub(crate) store: StoreSettings,
 }
 
 /// The store may be one of the platform.
 const PENDING: &str = "\
-select a.mime_type, a.file_size, a.storage_key, t.tenant_id as store_tenant_id, t.id as store_id, t.driver, t.config, t.credentials
+select a.mime_type, a.file_size, a.storage_key, p.requires_ocr, p.ocr_model,
+    t.tenant_id as store_tenant_id, t.id as store_id, t.driver, t.config, t.credentials
 from attachments_attachments a join attachments_stores t on t.tenant_id = a.partition_tenant_id and t.id = a.store_id
+join attachments_partitions p on p.tenant_id = a.partition_tenant_id and p.id = a.partition_id
 where a.tenant_id = $1 and a.id = $2 and a.content_state = 'pending'";
 
 /// Returns a file if it waits for its text.

@@ -1,12 +1,15 @@
 //! Reads of the constraints of fields.
 
+use std::collections::BTreeSet;
+
 use backoffice_core::command::Tx;
-use backoffice_core::{Result, Scope};
-use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use backoffice_core::{RequestContext, Result, Scope};
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
+use crate::hosts;
 use crate::model::{ALL_FIELDS, Field};
 use crate::schema::attachments_fields as fields;
 
@@ -26,6 +29,29 @@ pub async fn list(connection: &AsyncPgConnection, scope: &Scope, entity: Option<
     Ok(rows.load(&mut &*connection).await?)
 }
 
+/// Returns the constraints that apply to a kind of records, or to all kinds, by kind and key: those of the tenant, and those that modules declare and the
+/// tenant does not replace. `true` marks the latter.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn applying(
+    ctx: &RequestContext,
+    connection: &AsyncPgConnection,
+    entity: Option<&str>,
+) -> Result<Vec<(Field, bool)>> {
+    let own = list(connection, ctx.scope(), entity).await?;
+    let declared = match ctx.tenant() {
+        Ok(tenant) => hosts::declared_fields(ctx.platform(), tenant, entity),
+        Err(_) => Vec::new(),
+    };
+    let replaced: BTreeSet<Uuid> = own.iter().map(|field| field.id).collect();
+    let declared = declared.into_iter().filter(|field| !replaced.contains(&field.id));
+    let mut all: Vec<(Field, bool)> = declared.map(|field| (field, true)).collect();
+    all.extend(own.into_iter().map(|field| (field, false)));
+    all.sort_by(|(one, _), (other, _)| (&one.entity_id, &one.field_key).cmp(&(&other.entity_id, &other.field_key)));
+    Ok(all)
+}
+
 /// Most fields with constraints in a tenant.
 pub(crate) const MOST_FIELDS: i64 = 1000;
 
@@ -41,10 +67,14 @@ struct Over {
     fields: i64,
 }
 
-/// Fields of a record with more files than they may have.
+/// Fields of a record with more files than they may have; `$6` and `$7` are what modules declare.
 const OVER: &str = "\
-select count(*) as fields from attachments_fields f
-where f.tenant_id = $1 and f.entity_id = $2 and f.max_count is not null and ($4::text is null or f.field_key in ($4, $5)) and (
+select count(*) as fields from (
+    select o.field_key, o.max_count from attachments_fields o where o.tenant_id = $1 and o.entity_id = $2
+    union all
+    select d.field_key, d.max_count from unnest($6, $7) as d (field_key, max_count)
+    where not exists (select from attachments_fields o where o.tenant_id = $1 and o.entity_id = $2 and o.field_key = d.field_key)) f
+where f.max_count is not null and ($4::text is null or f.field_key in ($4, $5)) and (
     select count(*) from attachments_attachments a
     where a.tenant_id = $1 and a.entity_id = $2 and a.record_id = $3 and (f.field_key = $5 or a.field_key = f.field_key)) > f.max_count";
 
@@ -63,12 +93,19 @@ pub(crate) async fn lock_record(tx: &mut Tx<'_>, entity: &str, record: &str) -> 
 
 /// Returns whether a record, which is locked, has more files than a field may have: this field, or any if `key` is absent.
 pub(crate) async fn is_over(tx: &mut Tx<'_>, entity: &str, record: &str, key: Option<&str>) -> Result<bool> {
+    let declared = hosts::declared_fields(tx.context().platform(), tx.tenant(), Some(entity));
+    let limits = declared
+        .into_iter()
+        .filter_map(|field| Some((field.field_key, field.max_count?)));
+    let (keys, most): (Vec<String>, Vec<i32>) = limits.unzip();
     let statement = sql_query(OVER)
         .bind::<SqlUuid, Uuid>(tx.tenant())
         .bind::<Text, _>(entity)
         .bind::<Text, _>(record)
         .bind::<Nullable<Text>, _>(key)
-        .bind::<Text, _>(ALL_FIELDS);
+        .bind::<Text, _>(ALL_FIELDS)
+        .bind::<Array<Text>, _>(keys)
+        .bind::<Array<Integer>, _>(most);
     let over: Over = statement.get_result(tx.conn()).await?;
     Ok(over.fields > 0)
 }

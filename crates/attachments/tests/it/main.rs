@@ -7,6 +7,7 @@ mod failures;
 mod fields;
 mod files;
 mod hostile;
+mod hosts;
 mod images;
 mod library;
 mod links;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 use actix_web::http::Method;
 use backoffice_attachments::MODULE;
+use backoffice_core::Module;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
 use backoffice_test_support::{TestApp, TestAppBuilder, TestRequest, TestResponse};
 use serde_json::{Value, json};
@@ -33,20 +35,25 @@ const LIBRARY: &str = "/attachments/library";
 const ORGANIZATIONS: &str = "/directory/organizations";
 const PARTITIONS: &str = "/attachments/partitions";
 
+const MODULES: [&Module; 6] = [
+    &backoffice_directory::MODULE,
+    &backoffice_auth::MODULE,
+    &backoffice_audit_logs::MODULE,
+    &backoffice_progress::MODULE,
+    &backoffice_customers::MODULE,
+    &MODULE,
+];
+
 fn builder() -> TestAppBuilder {
-    builder_with_limits().config(NO_LIMITS)
+    builder_of(&MODULES)
 }
 
 fn builder_with_limits() -> TestAppBuilder {
-    let modules = [
-        &backoffice_directory::MODULE,
-        &backoffice_auth::MODULE,
-        &backoffice_audit_logs::MODULE,
-        &backoffice_progress::MODULE,
-        &backoffice_customers::MODULE,
-        &MODULE,
-    ];
-    TestApp::builder(&modules).config(CONFIG)
+    TestApp::builder(&MODULES).config(CONFIG)
+}
+
+fn builder_of(modules: &[&'static Module]) -> TestAppBuilder {
+    TestApp::builder(modules).config(CONFIG).config(NO_LIMITS)
 }
 
 /// Creates two tenants, each with an organization and an administrator.

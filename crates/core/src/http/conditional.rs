@@ -89,6 +89,7 @@ pub(super) fn tag(request: &HttpRequest, context: &RequestContext, response: &mu
         return;
     };
     if let Some(version) = reading.version()
+        && reading.are_complete()
         && response.status() == StatusCode::OK
         && let Ok(tag) = HeaderValue::from_str(&entity_tag(request, reading, version))
     {

@@ -93,7 +93,7 @@ async fn upload(ctx: &RequestContext, mut body: Multipart<UploadForm>) -> Result
     let described = form.describe()?;
     let file = inspect(&files, received.ok_or(Error::FileRequired)?).await?;
     let target = target(ctx, placement, &described, &file).await?;
-    let (new, spool) = new_row(ctx, &target, described, file)?;
+    let (new, spool) = new_row(ctx, &files, &target, described, file)?;
     save(ctx, &files, &target, new, spool).await
 }
 

@@ -21,6 +21,7 @@ use crate::upload::Described;
 /// Returns the row of a file, and its bytes.
 pub(super) fn new_row(
     ctx: &RequestContext,
+    files: &Files,
     target: &UploadTarget,
     described: Described,
     file: Inspected,
@@ -66,7 +67,9 @@ pub(super) fn new_row(
         created_at: now,
         updated_at: now,
     };
-    let content_state = match (&file.text, file.awaits_text) {
+    let length = row.file_size.unsigned_abs();
+    let ocr = files.ocr(ctx.platform(), target.partition.requires_ocr, &row.mime_type, length);
+    let content_state = match (&file.text, file.awaits_text || ocr.is_some()) {
         (Some(_), _) => "done",
         (None, true) => "pending",
         (None, false) => "none",

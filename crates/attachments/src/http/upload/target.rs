@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::inspect::Inspected;
 use crate::error::Error;
-use crate::model::Partition;
+use crate::model::{Field, Partition};
 use crate::query::fields;
 use crate::query::partitions::{visible, with_code};
 use crate::upload::{Candidate, Constraints, Described, extension};
@@ -40,7 +40,8 @@ pub(super) async fn target(
     if record.is_none() && ctx.platform().record_kind(kind).is_some() {
         return Err(Error::RecordNotFound.into());
     }
-    let of_kind = fields::list(&connection, ctx.scope(), Some(kind)).await?;
+    let of_kind = fields::applying(ctx, &connection, Some(kind)).await?;
+    let of_kind: Vec<Field> = of_kind.into_iter().map(|(field, _)| field).collect();
     let constraints = Constraints::of(&of_kind, described.field_key.as_deref())?;
     constraints.check(Candidate {
         extension: &extension(&file.name),
@@ -76,7 +77,7 @@ async fn partition(
     kind: &str,
     of_field: Option<Uuid>,
 ) -> Result<Partition> {
-    let default = hosts::default_partition(kind);
+    let default = hosts::default_partition(ctx.platform(), kind);
     let partitions = visible(connection, ctx.scope()).await?;
     let found = match (named, of_field) {
         (Some(code), _) => with_code(&partitions, code),
