@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backoffice_core::Timestamp;
-use time::Date;
+use time::{Date, Duration};
 use uuid::Uuid;
 
 use super::overlaps::overlaps;
@@ -39,14 +39,19 @@ fn until_latest_end(kind: Kind, identity: Identity, assignments: Vec<ShownAssign
     })
 }
 
+/// More than an assignment may take: 366 days, of which one may have an hour more.
+const LONGEST_ASSIGNMENT: Duration = Duration::days(367);
+
 /// One conflict for each window that assignments meet.
 fn unavailable(facts: &SubjectFacts, sorted: &[ShownAssignment]) -> Vec<Conflict> {
     let mut windows: Vec<_> = facts.windows.iter().collect();
     windows.sort_unstable_by_key(|window| (window.start_at, window.id));
     let conflict = |window: &&super::UnavailableInterval| {
-        // Later assignments start after the window.
+        // Earlier assignments end before the window, later ones start after it.
+        let earliest = window.start_at.before(LONGEST_ASSIGNMENT);
+        let from = sorted.partition_point(|one| one.start_at < earliest);
         let until = sorted.partition_point(|one| one.start_at < window.end_at);
-        let met: Vec<ShownAssignment> = sorted[..until]
+        let met: Vec<ShownAssignment> = sorted[from..until.max(from)]
             .iter()
             .filter(|one| one.meets(window.start_at, window.end_at))
             .copied()

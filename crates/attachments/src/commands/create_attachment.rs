@@ -3,7 +3,7 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Error as CoreError, Feature, Placement, Result, Timestamp};
-use diesel::insert_into;
+use diesel::{SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
 
 use crate::acl;
@@ -50,11 +50,13 @@ impl Command for CreateAttachment {
         if self.is_limited {
             fields::lock_record(tx, entity, record).await?;
         }
-        insert_into(attachments::table)
+        let inserted: Attachment = insert_into(attachments::table)
             .values(&self.file)
-            .execute(tx.conn())
+            .returning(Attachment::as_returning())
+            .get_result(tx.conn())
             .await
             .map_err(|error| rejection(error.into()))?;
+        tx.keep_written(row.id, inserted);
         let key = row.field_key.as_deref().unwrap_or(ALL_FIELDS);
         if self.is_limited && fields::is_over(tx, entity, record, Some(key)).await? {
             return Err(Error::LimitReached.into());

@@ -98,17 +98,19 @@ pub(super) fn thumbnail_url(id: Uuid, image_format: Option<&str>, file_name: &st
 }
 
 impl FileItem {
-    pub(super) fn of(listed: Listed, partitions: &[Partition], side: u32) -> Self {
+    pub(super) fn of(listed: Listed, side: u32) -> Self {
         let Listed {
             row,
             content,
             is_truncated,
+            partition_code,
+            ..
         } = listed;
         let record = Some(record_of(&row));
         Self {
             url: url(row.id),
             thumbnail_url: thumbnail_url(row.id, row.image_format.as_deref(), &row.file_name, side),
-            partition_code: partition_of(&row, partitions).map(|partition| partition.code.clone()),
+            partition_code,
             id: row.id,
             file_name: row.file_name,
             file_size: row.file_size,
@@ -124,19 +126,19 @@ impl FileItem {
     }
 
     /// Creates the item of a list of the files of a record.
-    pub(super) fn of_record(listed: Listed, partitions: &[Partition]) -> Self {
-        Self::of(listed, partitions, THUMBNAIL)
+    pub(super) fn of_record(listed: Listed) -> Self {
+        Self::of(listed, THUMBNAIL)
     }
 }
 
 impl LibraryItem {
-    pub(super) fn of(listed: Listed, partitions: &[Partition]) -> Self {
+    pub(super) fn of(listed: Listed) -> Self {
         Self {
-            partition_title: partition_of(&listed.row, partitions).map(|partition| partition.title.clone()),
+            partition_title: listed.partition_title.clone(),
             entity_id: listed.row.entity_id.clone(),
             record_id: listed.row.record_id.clone(),
             organization_id: listed.row.organization_id,
-            file: FileItem::of(listed, partitions, LIBRARY_THUMBNAIL),
+            file: FileItem::of(listed, LIBRARY_THUMBNAIL),
         }
     }
 }
@@ -148,6 +150,7 @@ impl FileDetail {
             content,
             content_rest,
         } = detailed;
+        let partition = partitions.iter().find(|partition| partition.id == row.partition_id);
         let content = content.map(|first| first + content_rest.as_deref().unwrap_or_default());
         let is_empty = row.custom_fields.as_object().is_none_or(serde_json::Map::is_empty);
         Self {
@@ -155,14 +158,13 @@ impl FileDetail {
             sha256: hex(&row.sha256),
             uploaded_by: row.uploaded_by,
             updated_at: row.updated_at,
-            item: LibraryItem::of(
-                Listed {
-                    row,
-                    content,
-                    is_truncated: false,
-                },
-                partitions,
-            ),
+            item: LibraryItem::of(Listed {
+                row,
+                content,
+                is_truncated: false,
+                partition_code: partition.map(|partition| partition.code.clone()),
+                partition_title: partition.map(|partition| partition.title.clone()),
+            }),
         }
     }
 
@@ -176,8 +178,4 @@ impl FileDetail {
 /// Returns the record of the access log for a file.
 pub(super) fn record_of(row: &Attachment) -> Record {
     Record::new(row.id, Some(row.tenant_id)).of(Some(row.organization_id))
-}
-
-fn partition_of<'a>(row: &Attachment, partitions: &'a [Partition]) -> Option<&'a Partition> {
-    partitions.iter().find(|partition| partition.id == row.partition_id)
 }

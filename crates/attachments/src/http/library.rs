@@ -167,9 +167,8 @@ async fn list_attachment_library(
     })?;
     let connection = ctx.read().await?;
     let library = query::library::list(&connection, &ctx, &filter, &request).await?;
-    let partitions = library.files.partitions;
-    let page = library.files.page.map(|file| LibraryItem::of(file, &partitions));
-    let partitions = partitions.into_iter().map(|partition| PartitionOfLibrary {
+    let page = library.files.map(LibraryItem::of);
+    let partitions = library.partitions.into_iter().map(|partition| PartitionOfLibrary {
         code: partition.code,
         title: partition.title,
         description: partition.description,

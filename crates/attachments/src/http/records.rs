@@ -72,8 +72,7 @@ async fn list_attachments(
         ..LibraryFilter::default()
     };
     let files = query::library::page(&connection, &ctx, &filter, &request).await?;
-    let partitions = files.partitions;
-    Ok(Json(files.page.map(|file| FileItem::of_record(file, &partitions))))
+    Ok(Json(files.map(FileItem::of_record)))
 }
 
 async fn delete_attachment(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {

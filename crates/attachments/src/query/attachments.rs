@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::list::Page;
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::Filter;
@@ -12,7 +11,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::model::{Attachment, Partition, STORE_SETTINGS, StoreSettings};
+use crate::model::{Attachment, STORE_SETTINGS, StoreSettings};
 use crate::schema::{
     attachments_attachments as attachments, attachments_partitions as partitions, attachments_stores as stores,
 };
@@ -36,6 +35,10 @@ pub struct Listed {
     pub content: Option<String>,
     /// Whether the text is longer.
     pub is_truncated: bool,
+    /// Code of its partition.
+    pub partition_code: Option<String>,
+    /// Title of its partition.
+    pub partition_title: Option<String>,
 }
 
 /// The columns of [`Listed`].
@@ -45,19 +48,18 @@ macro_rules! listed {
             crate::model::Attachment::as_select(),
             attachments::content,
             attachments::content_rest.is_not_null(),
+            diesel::dsl::sql::<diesel::sql_types::Nullable<diesel::sql_types::Text>>(
+                "(select p.code from attachments_partitions p where p.tenant_id = attachments_attachments.partition_tenant_id \
+                 and p.id = attachments_attachments.partition_id)",
+            ),
+            diesel::dsl::sql::<diesel::sql_types::Nullable<diesel::sql_types::Text>>(
+                "(select p.title from attachments_partitions p where p.tenant_id = attachments_attachments.partition_tenant_id \
+                 and p.id = attachments_attachments.partition_id)",
+            ),
         )
     };
 }
 pub(super) use listed;
-
-/// A page of files, with the partitions that they may be in.
-#[derive(Debug)]
-pub struct Files {
-    /// The page.
-    pub page: Page<Listed>,
-    /// The partitions that the caller's tenant may use.
-    pub partitions: Vec<Partition>,
-}
 
 /// A file with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]

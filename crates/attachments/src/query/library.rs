@@ -1,6 +1,8 @@
 //! Reads of the library: all files of a tenant.
 
-use backoffice_core::list::{ListRequest, SortField, Sortable};
+use backoffice_core::db::Prepared;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{count_star, sql};
 use diesel::pg::Pg;
@@ -13,7 +15,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
-use super::attachments::{Files, in_scope, listed};
+use super::attachments::{Listed, in_scope, listed};
 use super::partitions::{visible, with_code};
 use crate::hosts::{self, Restricted};
 use crate::model::{ATTACHMENT, Attachment, Partition};
@@ -61,10 +63,12 @@ pub struct LibraryFilter {
 /// A page of the library.
 #[derive(Debug)]
 pub struct Library {
-    /// The files, and the partitions of the tenant.
-    pub files: Files,
+    /// The files.
+    pub files: Page<Listed>,
     /// The tags in use, sorted.
     pub available_tags: Vec<String>,
+    /// The partitions that the caller's tenant may use, the oldest first.
+    pub partitions: Vec<ShownPartition>,
 }
 
 type Filtered<'a> = attachments::BoxedQuery<'a, Pg>;
@@ -133,7 +137,8 @@ fn matching<'a>(
     query
 }
 
-/// Returns a page of the library: the partitions and the tags in use, then the page and its total, and before them one statement for a search.
+/// Returns a page of the library, the tags in use and the partitions: two statements, one more for a total that is not known yet, and before them one for a search and one
+/// for a filter by a partition.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -144,12 +149,16 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Library> {
     ctx.read_version_first(connection).await?;
-    let tags = async { Ok(available_tags(connection, ctx).await?) };
-    let (available_tags, files) = try_join(tags, page(connection, ctx, filter, request)).await?;
-    Ok(Library { files, available_tags })
+    let others = async { Ok(tags_and_partitions(connection, ctx).await?) };
+    let ((available_tags, partitions), files) = try_join(others, page(connection, ctx, filter, request)).await?;
+    Ok(Library {
+        files,
+        available_tags,
+        partitions,
+    })
 }
 
-/// Returns a page of files, and the partitions of the tenant: three statements, and before them one for a search.
+/// Returns a page of files: one statement, one more for a total that is not known yet, and before them one for a search and one for a filter by a partition.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -158,17 +167,18 @@ pub async fn page(
     ctx: &RequestContext,
     filter: &LibraryFilter,
     request: &ListRequest,
-) -> Result<Files> {
+) -> Result<Page<Listed>> {
     let (scope, window) = (ctx.scope(), request.window);
     let request = request.find_texts(ctx, connection, ATTACHMENT).await?;
-    let partitions = visible(connection, scope).await?;
-    let partition = filter.partition.as_deref().map(|code| with_code(&partitions, code));
-    if partition == Some(None) {
-        let page = window.page(Vec::new(), 0);
-        return Ok(Files { page, partitions });
-    }
+    let partition = match &filter.partition {
+        None => None,
+        Some(code) => match with_code(&visible(connection, scope).await?, code) {
+            None => return Ok(window.page(Vec::new(), 0)),
+            found => found.cloned(),
+        },
+    };
     let restricted = hosts::restricted(ctx);
-    let matching = || matching(scope, &restricted, filter, partition.flatten(), &request);
+    let matching = || matching(scope, &restricted, filter, partition.as_ref(), &request);
     let rows = matching()
         .order(request.order.by("attachments_attachments.id"))
         .limit(window.limit())
@@ -182,8 +192,7 @@ pub async fn page(
         }
         matching().select(count_star()).get_result(&mut &*connection).await
     };
-    let page = window.fetch(ctx, connection, rows, total).await?;
-    Ok(Files { page, partitions })
+    Ok(window.fetch(ctx, connection, rows, total).await?)
 }
 
 #[derive(QueryableByName)]
@@ -210,46 +219,99 @@ pub(crate) async fn count(connection: &AsyncPgConnection, ctx: &RequestContext) 
     Ok(counted.files)
 }
 
+/// A tag in use, or a partition.
 #[derive(QueryableByName)]
-struct Tag {
+struct TagOrPartition {
+    #[diesel(sql_type = Nullable<Text>)]
+    tag: Option<String>,
     #[diesel(sql_type = Text)]
-    tag: String,
+    code: String,
+    #[diesel(sql_type = Text)]
+    title: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    description: Option<String>,
+    #[diesel(sql_type = Bool)]
+    is_public: bool,
+}
+
+/// A partition that files of the library may be in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownPartition {
+    /// The code.
+    pub code: String,
+    /// The title.
+    pub title: String,
+    /// The description.
+    pub description: Option<String>,
+    /// Whether everybody may read its files.
+    pub is_public: bool,
 }
 
 /// Most tags of `availableTags`.
 const MOST_TAGS: i64 = 500;
 
-/// Goes from one tag to the next in the index, whatever number of files have it.
-const TAGS: &str = "\
+/// Goes from one tag to the next in the index, whatever number of files have it; the partitions come after the tags.
+const TAGS_AND_PARTITIONS: &str = "\
 with recursive every (tag) as (
     (select t.tag from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
     union all
     select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1)
     from every e where e.tag is not null
-)
-select e.tag from every e
-where e.tag is not null and ($2::uuid[] is null or exists (
-    select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($2)))
-limit $3";
+),
+used as (
+    select e.tag from every e
+    where e.tag is not null and ($2::uuid[] is null or exists (
+        select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($2)))
+    limit $3
+),
+own as (select p.* from attachments_partitions p where p.tenant_id in ($1, $4) order by p.created_at, p.id)
+select u.tag, '' as code, '' as title, null as description, false as is_public from used u
+union all
+select null, o.code, o.title, o.description, o.is_public from own o";
 
-/// Returns the tags of the files that the caller may see, sorted, at most 500. If files of some kinds of records are left out, the tags of all others
-/// are read.
-async fn available_tags(connection: &AsyncPgConnection, ctx: &RequestContext) -> QueryResult<Vec<String>> {
+/// Returns the tags of the files that the caller may see, sorted, at most 500, and the partitions. If files of some kinds of records are left out, the tags
+/// of all others are read.
+async fn tags_and_partitions(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+) -> QueryResult<(Vec<String>, Vec<ShownPartition>)> {
     let (scope, restricted) = (ctx.scope(), hosts::restricted(ctx));
+    let shown_partition = |partition: Partition| ShownPartition {
+        code: partition.code,
+        title: partition.title,
+        description: partition.description,
+        is_public: partition.is_public,
+    };
     let Some(tenant) = scope.tenant else {
-        return Ok(Vec::new());
+        let partitions = visible(connection, scope).await?;
+        return Ok((Vec::new(), partitions.into_iter().map(shown_partition).collect()));
     };
     if !restricted.is_empty() {
         let tagged = tags::table
             .filter(tags::tenant_id.eq(tenant))
             .filter(tags::attachment_id.eq_any(shown(scope, &restricted).select(attachments::id)));
         let distinct = tagged.select(tags::tag).distinct().order(tags::tag).limit(MOST_TAGS);
-        return distinct.load(&mut &*connection).await;
+        let tags = distinct.load(&mut &*connection);
+        let (tags, partitions) = try_join(tags, visible(connection, scope)).await?;
+        return Ok((tags, partitions.into_iter().map(shown_partition).collect()));
     }
-    let statement = sql_query(TAGS)
+    let statement = sql_query(TAGS_AND_PARTITIONS)
         .bind::<SqlUuid, Uuid>(tenant)
         .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone())
-        .bind::<BigInt, _>(MOST_TAGS);
-    let tags: Vec<Tag> = statement.load(&mut &*connection).await?;
-    Ok(tags.into_iter().map(|row| row.tag).collect())
+        .bind::<BigInt, _>(MOST_TAGS)
+        .bind::<SqlUuid, _>(PLATFORM_TENANT);
+    let rows: Vec<TagOrPartition> = Prepared(statement).load(&mut &*connection).await?;
+    let (mut tags, mut partitions) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row.tag {
+            Some(tag) => tags.push(tag),
+            None => partitions.push(ShownPartition {
+                code: row.code,
+                title: row.title,
+                description: row.description,
+                is_public: row.is_public,
+            }),
+        }
+    }
+    Ok((tags, partitions))
 }

@@ -1,6 +1,7 @@
 //! The space that the files of a tenant use.
 
 use backoffice_core::Result;
+use backoffice_core::db::Prepared;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -33,7 +34,7 @@ pub async fn of_tenant(connection: &AsyncPgConnection, tenant: Uuid, default: i6
     )
     .bind::<SqlUuid, _>(tenant)
     .bind::<BigInt, _>(default);
-    let row: Option<Row> = statement.get_result(&mut &*connection).await.optional()?;
+    let row: Option<Row> = Prepared(statement).get_result(&mut &*connection).await.optional()?;
     let (used, quota) = row.map_or((0, default), |row| (row.used, row.quota));
     Ok(Usage { used, quota })
 }

@@ -236,7 +236,7 @@ async fn a_provider_recognizes_texts_in_images_of_partitions_that_require_it() {
     assert_eq!(
         contents[..2],
         [
-            json!("image/png of 26 bytes by fine"),
+            json!("image/png of 29 bytes by fine"),
             json!("application/pdf of 8 bytes by fine")
         ]
     );

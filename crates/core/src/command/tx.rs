@@ -134,8 +134,9 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Keeps a row that was just written, as the database returned it.
-    pub(crate) fn keep_written<R: Send + Sync + 'static>(&mut self, id: Uuid, row: R) {
+    /// Keeps a row that was just written, as the database returned it: the snapshot after the command needs no statement then. The row is what
+    /// `load` of its entity would read.
+    pub fn keep_written<R: Send + Sync + 'static>(&mut self, id: Uuid, row: R) {
         self.rows.fresh.insert((TypeId::of::<R>(), id), Box::new(row));
     }
 

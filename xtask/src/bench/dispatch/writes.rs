@@ -24,6 +24,11 @@ const BUSY: u32 = 10_000;
 const BULK: (u32, u32) = (500, 50);
 /// Windows whose instants follow from the zone of their organization.
 const WINDOWS: u32 = 100_000;
+/// Days with another assignment: Monday and Saturday of the first week, and a Saturday with hundreds of others in the year before. An assignment on a
+/// Saturday opens an alert.
+const WEEKDAY: &str = "2100-01-04";
+const SATURDAY: &str = "2100-01-02";
+const LATER_SATURDAY: &str = "2110-01-04";
 const ROUNDS: usize = 100;
 const WARM_UP: usize = 10;
 const SITES: &str = "/dispatch/job-sites";
@@ -35,7 +40,8 @@ const ASSIGNMENTS: &str = "/dispatch/assignments";
 pub(super) struct Figure {
     pub(super) name: String,
     pub(super) measured: f64,
-    pub(super) wanted: f64,
+    /// The bound of the specification, if it has one.
+    pub(super) wanted: Option<f64>,
     pub(super) unit: &'static str,
 }
 
@@ -65,21 +71,30 @@ pub(super) fn measure(
         )
     };
     let (bare, with) = (start(MODULES)?, start(&format!("{MODULES},alerts"))?);
-    let [without, with] = in_turns([(&bare, &quiet), (&with, &quiet)], caller, &site)?;
-    figures.push(Figure {
-        name: format!(
-            "a new assignment beside {NEIGHBOURS} others, {with:.2} ms, against {without:.2} ms without alerts"
-        ),
-        measured: with / without,
-        wanted: 1.5,
-        unit: "x",
-    });
+    for (day, name, wanted) in [
+        (WEEKDAY, "beside", Some(1.5)),
+        (SATURDAY, "that opens an alert, beside", None),
+    ] {
+        let [without, with] = in_turns([(&bare, &quiet, day), (&with, &quiet, day)], caller, &site)?;
+        figures.push(Figure {
+            name: format!(
+                "a new assignment {name} {NEIGHBOURS} others, {with:.2} ms, against {without:.2} ms without alerts"
+            ),
+            measured: with / without,
+            wanted,
+            unit: "x",
+        });
+    }
     drop(bare);
-    let [few, many] = in_turns([(server, &quiet), (server, &busy)], caller, &site)?;
+    let [few, many] = in_turns(
+        [(server, &quiet, SATURDAY), (server, &busy, LATER_SATURDAY)],
+        caller,
+        &site,
+    )?;
     figures.push(Figure {
         name: format!("a new assignment of a subject with {BUSY} live ones, on top of {few:.2} ms with {NEIGHBOURS}"),
         measured: many - few,
-        wanted: 10.0,
+        wanted: Some(10.0),
         unit: " ms",
     });
     figures.push(bulk(server, caller, &site)?);
@@ -103,12 +118,12 @@ fn fill(database: &Database, site: &str, subject: &str, number: u32) -> Result<(
 }
 
 /// Creates an assignment with each server in turns, and deletes it again. Returns the median milliseconds of the creations of each.
-fn in_turns(pairs: [(&Server, &String); 2], caller: &Caller, site: &str) -> Result<[f64; 2]> {
+fn in_turns(pairs: [(&Server, &String, &str); 2], caller: &Caller, site: &str) -> Result<[f64; 2]> {
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..WARM_UP + ROUNDS {
-        for ((server, subject), times) in pairs.iter().zip(&mut times) {
+        for ((server, subject, day), times) in pairs.iter().zip(&mut times) {
             let body = json!({"jobSiteId": site, "subjectType": "worker", "subjectId": subject,
-                "startAt": "2095-01-01T08:00:00Z", "endAt": "2095-01-01T16:00:00Z"});
+                "startAt": format!("{day}T17:00:00Z"), "endAt": format!("{day}T20:00:00Z")});
             let (milliseconds, created) = send(server, caller, "POST", ASSIGNMENTS, Some(&body))?;
             let id = created["id"].as_str().ok_or("no id")?;
             send(server, caller, "DELETE", &format!("{ASSIGNMENTS}/{id}"), None)?;
@@ -139,7 +154,7 @@ fn bulk(server: &Server, caller: &Caller, site: &str) -> Result<Figure> {
     Ok(Figure {
         name: format!("a bulk creation of {number} assignments of {subjects} subjects"),
         measured: median(times.into_iter()),
-        wanted: 1000.0,
+        wanted: Some(1000.0),
         unit: " ms",
     })
 }
@@ -168,7 +183,7 @@ fn zone(database: &Database, server: &Server) -> Result<Figure> {
     Ok(Figure {
         name: format!("another zone for {WINDOWS} windows, {moved} of them in winter time"),
         measured,
-        wanted: 5000.0,
+        wanted: Some(5000.0),
         unit: " ms",
     })
 }
@@ -196,7 +211,7 @@ fn feed(server: &Server, caller: &Caller) -> Result<Figure> {
     Ok(Figure {
         name: format!("a feed of {events} events"),
         measured: median(times.into_iter()),
-        wanted: 300.0,
+        wanted: Some(300.0),
         unit: " ms",
     })
 }

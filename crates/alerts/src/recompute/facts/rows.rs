@@ -61,7 +61,7 @@ impl AssignmentRow {
     }
 }
 
-/// A row of `calendar_windows` that a live assignment meets.
+/// A row of `calendar_windows` that a live assignment may meet.
 #[derive(Debug, QueryableByName)]
 pub(super) struct WindowRow {
     #[diesel(sql_type = BigInt)]

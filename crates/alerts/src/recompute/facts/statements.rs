@@ -72,16 +72,17 @@ pub(super) const ASSIGNMENTS: &str = subjects!(
     ") a"
 );
 
-/// All windows that live assignments meet.
+/// All windows that live assignments may meet: those that begin before the last of them has ended. Which of them they meet is found by a sweep, because
+/// a look-up for each window would read the assignments of the year before it.
 pub(super) const WINDOWS: &str = subjects!(
-    "select s.number, w.id, w.start_at, w.end_at from s cross join lateral ( \
+    "select s.number, w.id, w.start_at, w.end_at from s \
+     cross join lateral (select max(a.start_at) + interval '367 days' as before from dispatch_assignments a where ",
+    live!(),
+    ") last cross join lateral ( \
          select * from calendar_windows w \
          where w.tenant_id = $1 and w.resource_type = s.type and w.resource_id = s.id and w.organization_id = s.organization_id \
-             and w.start_at > $5 - interval '1098 days' and w.end_at > $5 \
-             and exists (select from dispatch_assignments a \
-                 where a.start_at < w.end_at and a.start_at > w.start_at - interval '367 days' and a.end_at > w.start_at and ",
-    live!(),
-    ")) w"
+             and w.start_at > $5 - interval '1098 days' and w.end_at > $5 and w.start_at < last.before \
+     ) w"
 );
 
 /// All alerts that are not resolved.
