@@ -22,15 +22,12 @@ const DUMMY: [u8; 32] = [0; 32];
 /// The authenticator of `X-Api-Key` and `Authorization: ApiKey`.
 pub(crate) struct Keys {
     accounts: Arc<Accounts>,
-    usage: Usage,
+    usage: Arc<Usage>,
 }
 
 impl Keys {
-    pub(crate) fn new(accounts: Arc<Accounts>) -> Self {
-        Self {
-            accounts,
-            usage: Usage::new(),
-        }
+    pub(crate) fn new(accounts: Arc<Accounts>, usage: Arc<Usage>) -> Self {
+        Self { accounts, usage }
     }
 
     async fn find(&self, runtime: &Runtime, key: &Presented<'_>, now: Timestamp) -> Result<Option<Authenticated>> {

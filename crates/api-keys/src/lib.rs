@@ -27,6 +27,7 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 pub use config::KeysConfig;
 pub use error::Error;
 pub use secret::NewSecret;
+pub use usage::Usage;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
@@ -61,7 +62,9 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let accounts = startup
         .get::<Accounts>()
         .ok_or_else(|| ConfigError::new("modules", "`api-keys` needs `auth`"))?;
-    startup.authenticator(Arc::new(authenticator::Keys::new(accounts)));
+    let usage = Arc::new(Usage::new());
+    startup.authenticator(Arc::new(authenticator::Keys::new(accounts, Arc::clone(&usage))));
+    startup.provide(usage);
     startup.provide(Arc::new(config));
     Ok(())
 }

@@ -16,8 +16,10 @@ pub(crate) const USAGE: &str = "api_keys.usage";
 const MINUTE: Duration = Duration::MINUTE;
 const REMEMBERED: u64 = 20_000;
 
-/// The uses that this node has recently recorded.
-pub(crate) struct Usage {
+/// Records the times of use. Other modules that act with the rights of a key, without its secret, record it here too.
+#[derive(Debug)]
+pub struct Usage {
+    /// The uses that this node has recently recorded.
     noted: Cache<Uuid, Timestamp>,
 }
 
@@ -29,7 +31,7 @@ impl Usage {
     }
 
     /// Records that the key is used now. The request neither waits for the write nor fails with it.
-    pub(crate) fn note(&self, runtime: &Runtime, identity: &Identity, now: Timestamp) {
+    pub fn note(&self, runtime: &Runtime, identity: &Identity, now: Timestamp) {
         let Some(id) = identity.id else { return };
         if self.noted.get(&id).is_some_and(|at| now < at.after(MINUTE)) {
             return;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use actix_web::http::Method;
+use backoffice_api_keys::Usage;
 use backoffice_core::http::internal::{InternalCaller, InternalRequest};
 use backoffice_core::identity::{ActorKind, Identity, Principal};
 use backoffice_core::{Call, Cause, Error, Result, Scope};
@@ -135,6 +136,7 @@ pub(super) async fn send(
     let Some(organization) = common else {
         return Ok(CallOutcome::NoKey);
     };
+    call.provided::<Usage>()?.note(&call.runtime, &key, call.now);
     let cause = Cause {
         rule: rule.id,
         depth: rule.depth,

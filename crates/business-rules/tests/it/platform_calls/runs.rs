@@ -51,6 +51,35 @@ async fn an_execution_calls_the_platform_as_its_caller() {
 }
 
 #[actix_web::test]
+async fn a_call_is_a_use_of_its_key() {
+    let fixture = fixture().await;
+    let (_, key) = catalog_key(&fixture).await;
+    fixture.role("Other", &["catalog.*"], None).await;
+    let unused = self::key(&fixture, "Other", None).await;
+    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    execute(&fixture, &fixture.a.token, json!({"dryRun": true})).await;
+    let last_use = async |key: Uuid| {
+        let (_, page) = fixture.app.get(&fixture.a.token, KEYS).await;
+        let mut keys = page["items"].as_array().into_iter().flatten();
+        let found = keys.find(|one| one["id"] == json!(key));
+        found.expect("a listed key")["lastUsedAt"].clone()
+    };
+    assert_eq!(last_use(key).await, Value::Null);
+
+    execute(&fixture, &fixture.a.token, json!({})).await;
+
+    let expected = json!(fixture.app.now().to_string());
+    for _ in 0..100 {
+        if last_use(key).await == expected {
+            break;
+        }
+        // The time is written independently of the request.
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!((last_use(key).await, last_use(unused).await), (expected, Value::Null));
+}
+
+#[actix_web::test]
 async fn a_dry_run_calls_nothing() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
