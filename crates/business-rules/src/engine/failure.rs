@@ -56,7 +56,7 @@ impl FailedRule {
     }
 }
 
-/// Announces the failure of a rule, and notifies those who manage rules.
+/// Announces the failure of a rule, and notifies those who manage rules in its organization.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -73,7 +73,7 @@ pub(crate) async fn report(
         .in_organization(rule.organization)
         .shown_to(acl::VIEW);
     leavings.events.push(event);
-    for user in recipients::holders(connection, tenant, acl::MANAGE).await? {
+    for user in recipients::holders(connection, tenant, acl::MANAGE, rule.organization).await? {
         let new = New {
             severity: Severity::Error,
             organization: rule.organization,

@@ -145,18 +145,30 @@ pub(crate) async fn email_of(connection: &mut AsyncPgConnection, tenant: Uuid, u
     Ok(found.into_iter().next().map(|one| one.email))
 }
 
-/// The users whose lists grant a feature of this module, at most 1000.
+/// The users whose lists grant a feature of this module in an organization or in the whole tenant, at most 1000.
 const HOLDERS: &str = "\
+with recursive above as (
+    select $3::uuid as id
+    union
+    select o.parent_id from directory_organizations o join above on o.tenant_id = $1 and o.id = above.id
+)
 select u.id from auth_users u where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (
-    exists (select 1 from auth_user_acls a where a.tenant_id = $1 and a.user_id = u.id and (a.is_super_admin or a.features && $2))
+    exists (select 1 from auth_user_acls a where a.tenant_id = $1 and a.user_id = u.id and (a.is_super_admin or a.features && $2
+            and (a.organizations is null or a.organizations && array(select id from above))))
     or not exists (select 1 from auth_user_acls a where a.tenant_id = $1 and a.user_id = u.id)
         and exists (select 1 from auth_user_roles l
             join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
-            where l.tenant_id = $1 and l.user_id = u.id and (a.is_super_admin or a.features && $2)))
+            where l.tenant_id = $1 and l.user_id = u.id and (a.is_super_admin or a.features && $2
+                and (a.organizations is null or a.organizations && array(select id from above)))))
 order by u.id limit 1000";
 
-/// Returns the users of a tenant who hold a feature in some organization.
-pub(crate) async fn holders(connection: &mut AsyncPgConnection, tenant: Uuid, feature: Feature) -> Result<Vec<Uuid>> {
+/// Returns the users of a tenant who hold a feature in this organization; `None`: in the whole tenant.
+pub(crate) async fn holders(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    feature: Feature,
+    organization: Option<Uuid>,
+) -> Result<Vec<Uuid>> {
     #[derive(QueryableByName)]
     struct Holder {
         #[diesel(sql_type = SqlUuid)]
@@ -168,7 +180,8 @@ pub(crate) async fn holders(connection: &mut AsyncPgConnection, tenant: Uuid, fe
     grants.push(format!("{}.*", feature.id));
     let statement = sql_query(HOLDERS)
         .bind::<SqlUuid, _>(tenant)
-        .bind::<Array<Text>, _>(grants);
+        .bind::<Array<Text>, _>(grants)
+        .bind::<Nullable<SqlUuid>, _>(organization);
     let found: Vec<Holder> = Prepared(statement).load(connection).await?;
     Ok(found.into_iter().map(|one| one.id).collect())
 }
