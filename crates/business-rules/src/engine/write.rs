@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{PlannedWrite, RuleRun};
 use crate::compiled::CompiledRule;
+use crate::platform_calls::common_organization;
 
 /// Sets the fields that a run has planned, as the principal of the context, at most for this time. What is not done by then is rolled back.
 pub(crate) async fn write(
@@ -77,7 +78,12 @@ async fn set(
     let connection = ctx.read().await?;
     let visible = (kind.find)(&connection, ctx.scope(), &[id]).await?;
     drop(connection);
-    if visible.is_empty() {
+    let Some(record) = visible.first() else {
+        return Err(Rejection::not_found("entity_not_found").into());
+    };
+    // A request for an execution may name a record outside of the organization of the rule.
+    let own = Some(record.organization);
+    if common_organization(ctx.call(), ctx.tenant()?, own, rule.organization).await? != Some(own) {
         return Err(Rejection::not_found("entity_not_found").into());
     }
     write(ctx, id, planned.fields.clone()).await

@@ -5,7 +5,9 @@ use backoffice_test_accounts::TwoTenants;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{DEALS, RULES, action, condition, create, deal, fixture, logs, rule, stored, undo_token, with};
+use crate::fixture::{
+    DEALS, EXECUTE, RULES, action, condition, create, deal, fixture, logs, rule, stored, undo_token, with,
+};
 
 const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 
@@ -183,4 +185,29 @@ async fn a_rule_of_an_organization_acts_only_there() {
 
     assert_eq!(stored(&fixture, own).await["description"], Value::Null);
     assert_eq!(stored(&fixture, theirs).await["description"], "Was Old");
+}
+
+#[actix_web::test]
+async fn an_execution_of_a_rule_sets_no_field_outside_of_its_organization() {
+    let fixture = fixture().await;
+    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
+    let fields = json!({"organizationId": branch, "successActions": [set("description", json!("By the rule"))]});
+    let rule = create(&fixture, RULES, with(rule("r", "ACTION", "customers.deal"), fields)).await;
+    let outside = deal(&fixture, "D").await;
+    let inside = create(&fixture, DEALS, json!({"title": "D", "organizationId": branch})).await;
+    let execute = async |id: Uuid| {
+        let body = json!({"entityType": "customers.deal", "entityId": id});
+        let (status, body) = fixture
+            .app
+            .post(&fixture.a.token, &format!("{EXECUTE}/{rule}"), body)
+            .await;
+        assert_eq!(status, 200, "{body}");
+        body["actionsExecuted"]["results"][0]["error"].clone()
+    };
+
+    assert_eq!(execute(outside).await, "entity_not_found");
+    assert_eq!(execute(inside).await, Value::Null);
+
+    assert_eq!(stored(&fixture, outside).await["description"], Value::Null);
+    assert_eq!(stored(&fixture, inside).await["description"], "By the rule");
 }
