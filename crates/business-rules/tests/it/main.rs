@@ -13,6 +13,7 @@ mod months;
 mod nodes;
 mod options;
 mod platform_calls;
+mod random_rules;
 mod receiver;
 mod rules;
 mod sets;
