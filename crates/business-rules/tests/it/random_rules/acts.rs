@@ -83,13 +83,15 @@ impl Case<'_> {
     pub(super) async fn repeat_effects(&mut self) {
         let acted = std::mem::take(&mut self.acted);
         for (editor, kind, organization) in acted {
-            let sql = match kind {
-                Kind::Organization => format!("select '{organization}' as id"),
-                _ => {
-                    let table = kind.table();
-                    format!("select id from {table} where organization_id = '{organization}' order by id limit 1")
-                }
-            };
+            let (table, column) = (
+                kind.table(),
+                if kind == Kind::Organization {
+                    "id"
+                } else {
+                    "organization_id"
+                },
+            );
+            let sql = format!("select id from {table} where {column} = '{organization}' order by id limit 1");
             let found = self.fixture.app.rows(&sql).await;
             let Some(id) = found.first().map(|row| row["id"].clone()) else {
                 continue;
@@ -143,8 +145,11 @@ impl Case<'_> {
             Act::Undo(back) => {
                 let tenant = self.callers[caller].rights.tenant;
                 let admin = self.callers.iter().find(|admin| admin.rights.tenant == tenant)?;
-                let (_, page) = self.fixture.app.get(&admin.token, &format!("{ACTIONS}?limit=5")).await;
-                let token = page["items"].get(back)?.get("undoToken")?.as_str()?.to_owned();
+                let (_, page) = self.fixture.app.get(&admin.token, &format!("{ACTIONS}?limit=20")).await;
+                // Changes of records only: what callers undo otherwise is no matter of rules.
+                let is_of_record = |entry: &&Value| Kind::ALL.iter().any(|kind| entry["resourceKind"] == kind.name());
+                let mut entries = page["items"].as_array()?.iter().filter(is_of_record);
+                let token = entries.nth(back)?.get("undoToken")?.as_str()?.to_owned();
                 (Method::POST, format!("{ACTIONS}/undo"), json!({"undoToken": token}))
             }
             Act::Execute { record, rule } => {

@@ -19,15 +19,13 @@ mod plan;
 mod rights;
 mod tally;
 
-use std::time::Instant;
-
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use case::Case;
 use plan::{Plan, plan};
 use tally::Tally;
 
-const CASES: u32 = 10;
+const CASES: u32 = 8;
 const SEED: u64 = 1;
 
 #[test]
@@ -45,7 +43,7 @@ fn rules_cannot_grant_reach_or_loop_beyond_their_limits() {
         ..Config::default()
     };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let (tally, started) = (Tally::default(), Instant::now());
+    let tally = Tally::default();
 
     let outcome = runner.run(&plan(), |plan| {
         actix_web::rt::System::new().block_on(run(&plan, &tally));
@@ -53,7 +51,7 @@ fn rules_cannot_grant_reach_or_loop_beyond_their_limits() {
     });
 
     outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
-    println!("{tally:?} in {:?}", started.elapsed());
+    println!("{tally:?}");
     tally.check(cases);
 }
 
