@@ -240,10 +240,13 @@ impl Case<'_> {
                 editor.rights,
                 actor.map(|actor| &actor.rights)
             );
-            count(&self.tally.called, usize::from(!sets));
             acted.extend(kind.map(|kind| (rule.editor, kind, organization)));
         }
         self.acted.extend(acted);
+        let is_call = entry["request_id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("internal-"));
+        count(&self.tally.called, usize::from(is_call));
         let is_deepest = entry["context"]["depth"] == json!(self.max_depth);
         count(&self.tally.deepest, usize::from(is_deepest));
     }

@@ -262,7 +262,7 @@ fn action() -> impl Strategy<Value = ActionPlan> {
     prop_oneof![
         16 => Just(ActionPlan::SetText),
         1 => any::<u8>().prop_map(ActionPlan::SetOther),
-        16 => call.prop_map(|(endpoint, key, target, place)| ActionPlan::Call { endpoint, key, target, place }),
+        22 => call.prop_map(|(endpoint, key, target, place)| ActionPlan::Call { endpoint, key, target, place }),
         5 => prop::collection::vec(one(), 1..5).prop_map(ActionPlan::Notify),
         4 => any::<u8>().prop_map(ActionPlan::Emit),
         4 => any::<u8>().prop_map(ActionPlan::Webhook),
