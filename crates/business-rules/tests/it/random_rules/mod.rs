@@ -26,7 +26,7 @@ use plan::{Plan, plan};
 use tally::Tally;
 
 const CASES: u32 = 8;
-const SEED: u64 = 2;
+const SEED: u64 = 1;
 
 #[test]
 fn rules_cannot_grant_reach_or_loop_beyond_their_limits() {
