@@ -192,7 +192,7 @@ pub async fn page(
         }
         matching().select(count_star()).get_result(&mut &*connection).await
     };
-    Ok(window.fetch(ctx, connection, rows, total).await?)
+    window.fetch(ctx, connection, rows, total).await
 }
 
 #[derive(QueryableByName)]
