@@ -69,6 +69,7 @@ impl Case<'_> {
         let after = self.snapshot().await;
         let change = Change {
             tenant,
+            caller: self.callers[caller].id,
             is_execution,
             rounds,
             before: &before,
@@ -153,16 +154,19 @@ impl Case<'_> {
                 (Method::POST, format!("{ACTIONS}/undo"), json!({"undoToken": token}))
             }
             Act::Execute { record, rule } => {
-                let Record { id, kind } = self.record(record);
+                let chosen = rule.and_then(|rule| self.rules.get(rule % self.rules.len().max(1)));
+                let Record { id, kind } = match chosen {
+                    None => self.record(record),
+                    Some(rule) => {
+                        let of_kind = self.records.iter().filter(|record| record.kind == rule.kind);
+                        let of_kind: Vec<&Record> = of_kind.collect();
+                        **of_kind.get(record % of_kind.len())?
+                    }
+                };
                 let data = json!({"title": text, "name": text, "organizationId": self.at(super::plan::Place::B)});
                 let body = json!({"entityType": kind.name(), "entityId": id, "data": data});
-                match rule {
-                    None => (Method::POST, EXECUTE.to_owned(), body),
-                    Some(rule) => {
-                        let rule = self.rules.get(rule % self.rules.len().max(1))?;
-                        (Method::POST, format!("{EXECUTE}/{}", rule.id), body)
-                    }
-                }
+                let path = chosen.map_or(EXECUTE.to_owned(), |rule| format!("{EXECUTE}/{}", rule.id));
+                (Method::POST, path, body)
             }
             Act::Save(rule) => {
                 let rule = self.rules.get(rule % self.rules.len().max(1))?;

@@ -32,6 +32,7 @@ const CALL: &str = "business_rules.platform.call";
 pub(super) struct Change<'a> {
     /// The tenant of the caller.
     pub(super) tenant: Uuid,
+    pub(super) caller: Uuid,
     pub(super) is_execution: bool,
     /// Rounds of events and jobs in which rules have acted.
     pub(super) rounds: u64,
@@ -204,7 +205,10 @@ impl Case<'_> {
             let actor = self.callers.iter().find(|caller| caller.id == id);
             actor.unwrap_or_else(|| panic!("{what}: {entry} has an unknown actor"))
         });
-        assert!(actor.is_none() || change.is_execution, "{what}: {entry} has an actor");
+        // The caller of an execution is the actor of its effects, and limits them; what these start is done by rules.
+        let is_of_caller = change.is_execution && entry["context"]["depth"] == 1;
+        let expected = is_of_caller.then_some(change.caller);
+        assert_eq!(actor.map(|actor| actor.id), expected, "{what}: the actor of {entry}");
         let mut organizations: Vec<Uuid> = organizations(entry, kind);
         organizations.dedup();
         assert!(!organizations.is_empty(), "{what}: {entry} has no organization");
