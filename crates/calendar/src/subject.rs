@@ -121,6 +121,6 @@ pub async fn lock_subjects_of(connection: &mut AsyncPgConnection, tenant: Uuid, 
 
 /// Both parts run one after the other, in the order of their arrays.
 const LOCK: &str = "\
-select pg_advisory_xact_lock_shared(calendar_zone_lock($1, id)) from unnest($2) with ordinality as t (id, n)
+select pg_advisory_xact_lock_shared(calendar_zone_lock($1, id)) from unnest((select $2)) with ordinality as t (id, n)
 union all
-select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest($3) with ordinality as t (key, n)";
+select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest((select $3)) with ordinality as t (key, n)";

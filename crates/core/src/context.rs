@@ -422,7 +422,7 @@ impl RequestContext {
     }
 
     /// Sends the response without an entity tag: it shows something besides the collections that its endpoint declares
-    /// ([`Endpoint::shows`](crate::http::Endpoint::shows)).
+    /// ([`Declaration::shows`](crate::http::Declaration::shows)).
     pub fn omit_entity_tag(&self) {
         if let Some(reading) = self.read_collections() {
             reading.shows_more.store(true, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! Critical conflicts: live assignments that overlap other live assignments of their subject, or its unavailability windows.
 //!
-//! Intervals are half-open. An assignment takes at most 366 days, a window at most 1096, so each look-up is a range of an index.
+//! Intervals are half-open. An assignment takes at most 366 days, a window at most 1096, so each look-up is a range of an index. Its start is computed beside
+//! the table, because row-level security keeps calculations out of the conditions of an index.
 
 use backoffice_core::db::Prepared;
 use backoffice_core::list::Fragment;
@@ -59,8 +60,9 @@ pub(crate) struct Conflict {
 }
 
 const FIND: &str = "\
-with taken as (
-    select * from unnest($3, $4, $5, $6, $7, $8) with ordinality
+with taken as materialized (
+    select t.*, t.start_at - interval '367 days' as assignments_from, t.start_at - interval '1098 days' as windows_from
+    from unnest((select $3), (select $4), (select $5), (select $6), (select $7), (select $8)) with ordinality
         as t (id, organization_id, subject_type, subject_id, start_at, end_at, number)
 )
 select t.number, o.id, o.job_site_id, o.start_at
@@ -68,7 +70,7 @@ from taken t cross join lateral (
     select a.id, a.job_site_id, a.start_at from dispatch_assignments a
     where a.tenant_id = $1 and a.subject_type = t.subject_type and a.subject_id = t.subject_id
         and a.status in ('planned', 'confirmed')
-        and a.start_at < t.end_at and a.start_at > t.start_at - interval '367 days' and a.end_at > t.start_at
+        and a.start_at < t.end_at and a.start_at > t.assignments_from and a.end_at > t.start_at
         and a.end_at > $2 and a.id <> t.id
     order by a.start_at, a.id limit $9
 ) o
@@ -78,7 +80,7 @@ from taken t cross join lateral (
     select w.id, w.start_at from calendar_windows w
     where w.tenant_id = $1 and w.resource_type = t.subject_type and w.resource_id = t.subject_id
         and w.organization_id = t.organization_id
-        and w.start_at < t.end_at and w.start_at > t.start_at - interval '1098 days' and w.end_at > t.start_at
+        and w.start_at < t.end_at and w.start_at > t.windows_from and w.end_at > t.start_at
         and w.end_at > $2
     order by w.start_at, w.id limit $9
 ) w
@@ -114,16 +116,16 @@ pub(crate) async fn find(
 /// Is true for assignments with a critical conflict. Those of the past count as well, so that the result does not change with time alone.
 pub(crate) fn is_in_conflict() -> Fragment<assignments::table, Bool> {
     const IS_IN_CONFLICT: &str = "(dispatch_assignments.status in ('planned', 'confirmed') and (exists (
-    select from dispatch_assignments a
+    select from (select dispatch_assignments.start_at - interval '367 days' as assignments_from offset 0) e cross join dispatch_assignments a
     where a.tenant_id = dispatch_assignments.tenant_id and a.subject_type = dispatch_assignments.subject_type
         and a.subject_id = dispatch_assignments.subject_id and a.status in ('planned', 'confirmed')
-        and a.start_at < dispatch_assignments.end_at and a.start_at > dispatch_assignments.start_at - interval '367 days'
+        and a.start_at < dispatch_assignments.end_at and a.start_at > e.assignments_from
         and a.end_at > dispatch_assignments.start_at and a.id <> dispatch_assignments.id
 ) or exists (
-    select from calendar_windows w
+    select from (select dispatch_assignments.start_at - interval '1098 days' as windows_from offset 0) e cross join calendar_windows w
     where w.tenant_id = dispatch_assignments.tenant_id and w.resource_type = dispatch_assignments.subject_type
         and w.resource_id = dispatch_assignments.subject_id and w.organization_id = dispatch_assignments.organization_id
-        and w.start_at < dispatch_assignments.end_at and w.start_at > dispatch_assignments.start_at - interval '1098 days'
+        and w.start_at < dispatch_assignments.end_at and w.start_at > e.windows_from
         and w.end_at > dispatch_assignments.start_at)))";
 
     Box::new(sql::<Bool>(IS_IN_CONFLICT))

@@ -1,6 +1,10 @@
 //! Statements about subjects. Their first parameters are those of [`about`].
 //!
-//! An assignment takes at most 366 days and a window at most 1096, so that look-ups of those that meet an interval are ranges of an index.
+//! An assignment takes at most 366 days and a window at most 1096, so that look-ups of those that meet an interval are ranges of an index. The start of such
+//! a range is computed beside the table: row-level security keeps calculations out of the conditions of an index.
+//!
+//! The arrays are read by sub-queries, so that their lengths do not count for the plan: PostgreSQL keeps one plan then instead of making one for each execution, which
+//! costs more than most of these statements.
 
 use backoffice_calendar::Subject;
 use backoffice_core::db::Prepared;
@@ -16,7 +20,8 @@ use crate::recompute::Moment;
 macro_rules! subjects {
     ($($rest:expr),+) => {
         concat!(
-            "with recursive s as (select * from unnest($2, $3, $4) with ordinality as s (organization_id, type, id, number)) ",
+            "with recursive s as ( \
+                 select * from unnest((select $2), (select $3), (select $4)) with ordinality as s (organization_id, type, id, number)) ",
             $($rest),+
         )
     };
@@ -101,26 +106,28 @@ pub(super) const CHANGED: &str = subjects!(
          coalesce(j.status = 'closed' or j.deleted_at is not null, false) as is_closed, j.start_date, j.end_date_exclusive, \
          exists(select from dispatch_assignments o \
              where o.tenant_id = $1 and o.subject_type = s.type and o.subject_id = s.id and o.organization_id = s.organization_id \
-                 and o.status in ('planned', 'confirmed') and o.start_at < a.end_at and o.start_at > a.start_at - interval '367 days' \
+                 and o.status in ('planned', 'confirmed') and o.start_at < a.end_at and o.start_at > e.assignments_from \
                  and o.end_at > a.start_at and o.end_at > $5 and o.id <> a.id) as has_neighbours, \
          array(select w.id from calendar_windows w \
              where w.tenant_id = $1 and w.resource_type = s.type and w.resource_id = s.id and w.organization_id = s.organization_id \
-                 and w.start_at < a.end_at and w.start_at > a.start_at - interval '1098 days' and w.end_at > a.start_at \
+                 and w.start_at < a.end_at and w.start_at > e.windows_from and w.end_at > a.start_at \
                  and w.end_at > $5) as windows \
-     from unnest($6, $7) as c (number, id) join s on s.number = c.number \
+     from unnest((select $6), (select $7)) as c (number, id) join s on s.number = c.number \
      join dispatch_assignments a on a.id = c.id and ",
     live!(),
-    "left join dispatch_job_sites j on j.tenant_id = $1 and j.id = a.job_site_id"
+    "cross join lateral (select a.start_at - interval '367 days' as assignments_from, a.start_at - interval '1098 days' as windows_from \
+         offset 0) e \
+     left join dispatch_job_sites j on j.tenant_id = $1 and j.id = a.job_site_id"
 );
 
 /// The alerts that are not resolved and contain one of the assignments `$6`, `$7`, only overlaps if `$8`, or are of the family and identity
 /// `$10`, `$11` of subjects `$9`.
 pub(super) const ALERTS_ABOUT: &str = subjects!(
     ", found as ( \
-         select c.number, x.alert_id as id, $8 as is_of_overlaps from unnest($6, $7) as c (number, id) \
+         select c.number, x.alert_id as id, $8 as is_of_overlaps from unnest((select $6), (select $7)) as c (number, id) \
          join alerts_assignments x on x.tenant_id = $1 and x.assignment_id = c.id \
          union all \
-         select k.number, l.id, false from unnest($9, $10, $11) as k (number, family, identity_key) join s on s.number = k.number \
+         select k.number, l.id, false from unnest((select $9), (select $10), (select $11)) as k (number, family, identity_key) join s on s.number = k.number \
          join alerts_alerts l on l.tenant_id = $1 and l.organization_id = s.organization_id and l.subject_type = s.type \
              and l.subject_id = s.id and l.family = k.family and l.identity_key = k.identity_key and l.resolved_at is null) \
      select s.number, ",
@@ -134,21 +141,22 @@ pub(super) const ALERTS_ABOUT: &str = subjects!(
 /// The live assignments that meet the intervals `$7`, `$8` of subjects `$6`, and all that are connected with them by overlaps. An interval is widened
 /// `$9` times at most; `is_complete` is false if that was not enough.
 pub(super) const GROUPS: &str = subjects!(
-    ", widened (interval, number, start_at, end_at, steps) as ( \
-         select i.interval, i.number, i.start_at, i.end_at, 0 \
-         from unnest($6, $7, $8) with ordinality as i (number, start_at, end_at, interval) \
+    ", widened (interval, number, start_at, end_at, assignments_from, steps) as ( \
+         select i.interval, i.number, i.start_at, i.end_at, i.start_at - interval '367 days', 0 \
+         from unnest((select $6), (select $7), (select $8)) with ordinality as i (number, start_at, end_at, interval) \
          union all \
-         select w.interval, w.number, least(w.start_at, m.start_at), greatest(w.end_at, m.end_at), w.steps + 1 \
+         select w.interval, w.number, least(w.start_at, m.start_at), greatest(w.end_at, m.end_at), \
+             least(w.start_at, m.start_at) - interval '367 days', w.steps + 1 \
          from widened w join s on s.number = w.number cross join lateral ( \
              select min(a.start_at) as start_at, max(a.end_at) as end_at from dispatch_assignments a \
-             where a.start_at < w.end_at and a.start_at > w.start_at - interval '367 days' and a.end_at > w.start_at and ",
+             where a.start_at < w.end_at and a.start_at > w.assignments_from and a.end_at > w.start_at and ",
     live!(),
     ") m where w.steps < $9 and (m.start_at < w.start_at or m.end_at > w.end_at)), \
      widest as (select distinct on (interval) * from widened order by interval, steps desc) \
      select s.number, a.id, a.job_site_id, a.start_at, a.end_at, w.steps < $9 as is_complete \
      from widest w join s on s.number = w.number cross join lateral ( \
          select * from dispatch_assignments a \
-         where a.start_at < w.end_at and a.start_at > w.start_at - interval '367 days' and a.end_at > w.start_at and ",
+         where a.start_at < w.end_at and a.start_at > w.assignments_from and a.end_at > w.start_at and ",
     live!(),
     ") a"
 );
@@ -156,12 +164,13 @@ pub(super) const GROUPS: &str = subjects!(
 /// The windows `$6`, `$7` (numbers of subjects and ids) and the live assignments that meet them, one row for each pair.
 pub(super) const MET_WINDOWS: &str = subjects!(
     "select s.number, w.id as window_id, w.start_at as window_start_at, w.end_at as window_end_at, a.id, a.job_site_id, a.start_at, a.end_at \
-     from unnest($6, $7) as k (number, id) join s on s.number = k.number \
+     from unnest((select $6), (select $7)) as k (number, id) join s on s.number = k.number \
      join calendar_windows w on w.tenant_id = $1 and w.id = k.id and w.organization_id = s.organization_id and w.resource_type = s.type \
          and w.resource_id = s.id and w.end_at > $5 \
+     cross join lateral (select w.start_at - interval '367 days' as assignments_from offset 0) e \
      cross join lateral ( \
          select * from dispatch_assignments a \
-         where a.start_at < w.end_at and a.start_at > w.start_at - interval '367 days' and a.end_at > w.start_at and ",
+         where a.start_at < w.end_at and a.start_at > e.assignments_from and a.end_at > w.start_at and ",
     live!(),
     ") a"
 );
@@ -171,7 +180,7 @@ pub(super) const MET_WINDOWS: &str = subjects!(
 pub(super) const CLOSED_SITES: &str = subjects!(
     "select s.number, j.id as site_id, (j.status = 'closed' or j.deleted_at is not null) as is_closed, j.start_date, j.end_date_exclusive, \
          a.id, a.job_site_id, a.start_at, a.end_at \
-     from unnest($6, $7) as k (number, id) join s on s.number = k.number \
+     from unnest((select $6), (select $7)) as k (number, id) join s on s.number = k.number \
      join dispatch_job_sites j on j.tenant_id = $1 and j.id = k.id \
      cross join lateral ( \
          select * from dispatch_assignments a \

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::case::{Case, Key, SavedRule};
-use super::plan::Kind;
+use super::plan::{FEATURES, Kind};
 use super::rights::{Rights, Tree, includes};
 use super::tally::count;
 
@@ -70,11 +70,18 @@ impl Case<'_> {
             assert!(is_held, "{editor:?} saved {rule:?} without {feature}");
         }
         for (_, key) in &rule.calls {
-            let key = self.key_of(*key);
-            assert_eq!(
-                key.rights.tenant, rule.tenant,
-                "{rule:?} calls with a key of another tenant"
-            );
+            let key = &self.key_of(*key).rights;
+            assert_eq!(key.tenant, rule.tenant, "{rule:?} calls with a key of another tenant");
+            // The editor could create such a key.
+            for feature in FEATURES {
+                for organization in self.tree.keys().map(|one| Some(*one)).chain([None]) {
+                    let is_held = key.holds(&self.tree, feature, organization);
+                    assert!(
+                        !is_held || editor.holds(&self.tree, feature, organization),
+                        "{editor:?} saved {rule:?}, whose key has {feature} in {organization:?}"
+                    );
+                }
+            }
         }
     }
 

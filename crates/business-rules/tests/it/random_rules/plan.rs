@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 /// Features that the callers hold at random, besides those to manage and to execute rules.
-const POOL: [&str; 6] = [
+pub(super) const FEATURES: [&str; 6] = [
     "customers.deals.manage",
     "catalog.products.manage",
     "directory.organizations.manage",
@@ -178,7 +178,10 @@ fn grant() -> impl Strategy<Value = GrantPlan> {
         1 => Just(Some(vec![Place::C])),
         1 => Just(Some(vec![Place::B, Place::C])),
     ];
-    let features = (subsequence(POOL.to_vec(), 3..=POOL.len()), prop::bool::weighted(0.85));
+    let features = (
+        subsequence(FEATURES.to_vec(), 3..=FEATURES.len()),
+        prop::bool::weighted(0.85),
+    );
     (features, places).prop_map(|((mut features, has_rules), places)| {
         if has_rules {
             features.extend(["business_rules.manage", "business_rules.execute"]);
