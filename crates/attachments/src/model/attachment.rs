@@ -146,7 +146,10 @@ impl Entity for Attachment {
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?;
+        let rows = match tx.take_fresh::<Self>(ids) {
+            Some(rows) => rows,
+            None => Self::read(tx, ids).await?,
+        };
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
 

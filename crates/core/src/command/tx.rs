@@ -142,7 +142,7 @@ impl<'a> Tx<'a> {
 
     /// Returns the rows with these ids if all of them were just locked or written. They are returned once; the command may still take the
     /// locked ones ([`Tx::take_locked`]).
-    pub(crate) fn take_fresh<R: Clone + Send + Sync + 'static>(&mut self, ids: &[Uuid]) -> Option<Vec<R>> {
+    pub fn take_fresh<R: Clone + Send + Sync + 'static>(&mut self, ids: &[Uuid]) -> Option<Vec<R>> {
         let key = |id: &Uuid| (TypeId::of::<R>(), *id);
         let found: Option<Vec<R>> = ids
             .iter()
