@@ -43,7 +43,7 @@ pub struct Host {
 /// The constraints of a field that a module declares.
 #[derive(Debug, Clone, Copy)]
 pub struct DeclaredField {
-    /// Key of the field, 1 to 255 characters, or [`ALL_FIELDS`] for all files of the kind, with or without a field.
+    /// Key of the field, 1 to 255 characters, or [`ALL_FIELDS`](crate::model::ALL_FIELDS) for all files of the kind, with or without a field.
     pub key: &'static str,
     /// Extensions, lower-case, without dots; `None` for all.
     pub accept_extensions: Option<&'static [&'static str]>,

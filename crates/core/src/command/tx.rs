@@ -140,8 +140,8 @@ impl<'a> Tx<'a> {
         self.rows.fresh.insert((TypeId::of::<R>(), id), Box::new(row));
     }
 
-    /// Returns the rows with these ids if all of them were just locked or written. They are returned once; the command may still take the
-    /// locked ones ([`Tx::take_locked`]).
+    /// Returns the rows with these ids if all of them were just locked or written. They are returned once: `load` of an entity
+    /// asks for them before it reads the rows.
     pub fn take_fresh<R: Clone + Send + Sync + 'static>(&mut self, ids: &[Uuid]) -> Option<Vec<R>> {
         let key = |id: &Uuid| (TypeId::of::<R>(), *id);
         let found: Option<Vec<R>> = ids
