@@ -359,11 +359,11 @@ impl fmt::Display for Report {
             unit,
         } in &self.figures
         {
-            let (bound, verdict) = match wanted {
-                Some(wanted) => (format!("{wanted}{unit}"), verdict(measured <= wanted)),
-                None => (String::new(), ""),
-            };
-            writeln!(f, "| {name} | {measured:.2}{unit} | {bound} | {verdict} |")?;
+            writeln!(
+                f,
+                "| {name} | {measured:.2}{unit} | {wanted}{unit} | {} |",
+                verdict(measured <= wanted)
+            )?;
         }
         Ok(())
     }

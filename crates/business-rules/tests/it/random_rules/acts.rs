@@ -106,7 +106,7 @@ impl Case<'_> {
             let tenant = self.callers[editor].rights.tenant;
             assert!(
                 [200, 422].contains(&status),
-                "{status}: {request:?} by caller {editor} of {tenant}, who has a rule that does so"
+                "{status}: {request:?} by caller {editor} of {tenant}, one of whose rules has this effect"
             );
             count(&self.tally.repeated, 1);
         }
