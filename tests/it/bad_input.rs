@@ -3,7 +3,6 @@
 use actix_web::http::Method;
 use backoffice_core::ErrorShape;
 use backoffice_core::http::{Access, EndpointInfo};
-use backoffice_core::module::document;
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 
@@ -378,7 +377,7 @@ async fn odd_values_of_other_headers_do_no_harm() {
 
 /// Returns whether an endpoint takes forms besides JSON.
 fn takes_form(setting: &Setting, info: &EndpointInfo) -> bool {
-    let content = &operation(setting, info)["requestBody"]["content"];
+    let content = &setting.operation(info)["requestBody"]["content"];
     content["application/x-www-form-urlencoded"].is_object()
 }
 
@@ -415,15 +414,9 @@ fn wrong_values(parameter: &Value) -> Vec<String> {
     wrong
 }
 
-/// Returns an endpoint's part of the API document.
-fn operation(setting: &Setting, info: &EndpointInfo) -> Value {
-    let document = document(setting.fixture.app.platform().modules());
-    document["paths"][info.path][info.method.as_str().to_lowercase()].clone()
-}
-
 /// Returns the parameters of an endpoint from the API document.
 pub(crate) fn parameters(setting: &Setting, info: &EndpointInfo, place: &str) -> Vec<Value> {
-    let parameters = operation(setting, info)["parameters"]
+    let parameters = setting.operation(info)["parameters"]
         .as_array()
         .cloned()
         .unwrap_or_default();

@@ -8,7 +8,7 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use backoffice_core::module::document;
 use backoffice_core::{API_PREFIX, Module};
 use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Headers that need no declaration because they belong to HTTP itself.
 const UNDECLARED: &[&str] = &[
@@ -79,10 +79,33 @@ impl Contract {
         pointer.map_or(value, |pointer| self.document.pointer(pointer).unwrap_or(value))
     }
 
+    /// Returns the component schemas to which a schema leads. A validator reads every schema that it is given, so it gets no others.
+    fn needed(&self, schema: &Value) -> Map<String, Value> {
+        let known = &self.document["components"]["schemas"];
+        let (mut needed, mut rest) = (Map::new(), vec![schema]);
+        while let Some(value) = rest.pop() {
+            match value {
+                Value::Object(members) => {
+                    let reference = members.get("$ref").and_then(Value::as_str);
+                    let name = reference.and_then(|reference| reference.strip_prefix("#/components/schemas/"));
+                    if let Some((name, target)) = name.and_then(|name| Some((name, known.get(name)?)))
+                        && needed.insert(name.to_owned(), target.clone()).is_none()
+                    {
+                        rest.push(target);
+                    }
+                    rest.extend(members.values());
+                }
+                Value::Array(items) => rest.extend(items),
+                _ => {}
+            }
+        }
+        needed
+    }
+
     fn validator(&self, schema: &Value) -> Arc<Validator> {
         let mut validators = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
         let validator = validators.entry(schema.to_string()).or_insert_with(|| {
-            let mut whole = json!({"components": {"schemas": self.document["components"]["schemas"]}});
+            let mut whole = json!({"components": {"schemas": self.needed(schema)}});
             let closing = Closing {
                 known: &self.document["components"]["schemas"],
             };

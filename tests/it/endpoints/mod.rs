@@ -18,6 +18,8 @@ mod table;
 use actix_web::http::Method;
 use backoffice_core::command::UndoToken;
 use backoffice_core::http::{Access, EndpointInfo};
+use backoffice_core::module::document;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::call::{Call, Place};
@@ -33,6 +35,8 @@ pub(crate) struct Setting {
     pub(crate) fixture: Fixture,
     pub(crate) a: History,
     pub(crate) b: History,
+    /// The API document.
+    pub(crate) document: Value,
 }
 
 /// The actions of an admin.
@@ -109,7 +113,13 @@ impl Setting {
     pub(crate) async fn on_seeded(fixture: Fixture) -> Self {
         let a = Self::history(&fixture, &fixture.a).await;
         let b = Self::history(&fixture, &fixture.b).await;
-        Self { fixture, a, b }
+        let document = document(fixture.app.platform().modules());
+        Self {
+            fixture,
+            a,
+            b,
+            document,
+        }
     }
 
     async fn history(fixture: &Fixture, tenant_fixture: &TenantFixture) -> History {
@@ -169,6 +179,11 @@ impl Setting {
         let mut endpoints = self.endpoints();
         endpoints.retain(|(info, _)| !info.access.serves_visitors());
         endpoints
+    }
+
+    /// Returns an endpoint's part of the API document.
+    pub(crate) fn operation(&self, info: &EndpointInfo) -> &Value {
+        &self.document["paths"][info.path][info.method.as_str().to_lowercase()]
     }
 
     /// Returns a valid request to an endpoint about tenant A.

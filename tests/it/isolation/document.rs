@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::module::document;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -58,14 +57,14 @@ const PART: &str = "not read: a part is created with its product, in its organiz
 #[actix_web::test]
 async fn every_id_that_a_request_takes_is_a_target() {
     let setting = Setting::new(Fixture::new().await).await;
-    let document = document(setting.fixture.app.platform().modules());
+    let document = &setting.document;
     let (mut missing, mut unused): (Vec<String>, BTreeSet<usize>) = (Vec::new(), (0..NO_TARGETS.len()).collect());
 
     for (info, entry) in setting.private() {
         let endpoint = format!("{} {}", info.method, info.path);
-        let operation = &document["paths"][info.path][info.method.as_str().to_lowercase()];
+        let operation = setting.operation(&info);
         // `tenants::parameter` names another tenant in every request.
-        for name in ids(&document, operation).into_iter().filter(|name| name != "tenantId") {
+        for name in ids(document, operation).into_iter().filter(|name| name != "tenantId") {
             if entry.targets.iter().any(|target| names(target.place, &name)) {
                 continue;
             }
