@@ -13,7 +13,6 @@ use super::reading::{Readable, header, headers, readable};
 use crate::error::Error;
 use crate::files::Files;
 use crate::images::{Image, ImageBox, RENDERER, Source};
-use crate::stores::pieces;
 
 /// Formats of files that are rendered.
 const RENDERED: [&str; 5] = ["bmp", "gif", "jpeg", "png", "webp"];
@@ -135,7 +134,8 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Downloa
         width: file.row.image_width.unwrap_or_default(),
         height: file.row.image_height.unwrap_or_default(),
     };
-    let image = call.provided::<Files>()?.images.get(&source, size).await?;
+    let files = call.provided::<Files>()?;
+    let image = files.images.get(&source, size).await?;
     let content_type = image.content_type();
     let served = metrics::counter!("attachments_served_bytes_total");
     Ok(Download {
@@ -149,10 +149,13 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Downloa
                 served.increment(bytes.len() as u64);
                 Contents::Bytes(bytes)
             }
-            Image::File { file, .. } => Contents::Stream(Box::new(move |range| {
-                served.increment(range.end - range.start);
-                Box::pin(async move { Ok(pieces(file, range)) })
-            })),
+            Image::File { file, .. } => {
+                let readers = files.stores.readers().clone();
+                Contents::Stream(Box::new(move |range| {
+                    served.increment(range.end - range.start);
+                    Box::pin(async move { Ok(readers.pieces(file, range)) })
+                }))
+            }
         },
     })
 }

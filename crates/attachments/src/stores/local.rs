@@ -4,7 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_web::web::Bytes;
 use backoffice_core::Error as CoreError;
@@ -17,22 +18,36 @@ use super::Spool;
 use super::spool::incomplete;
 use crate::config::create_private;
 
-/// Most bytes of a piece that is read at once.
+/// Bytes of a piece while few files are read at once.
 const PIECE: u64 = 64 * 1024;
-/// Bytes of a piece for a client that is slow, or not known yet: such pieces stay in memory for longer.
+/// Bytes of a piece while more are: a piece stays in memory until the client has taken it, and many clients may be slow.
 const SMALL_PIECE: u64 = 32 * 1024;
-/// Time in which a quick client takes a piece.
-const QUICK: Duration = Duration::from_millis(20);
+/// Files that are read at once in pieces of full size.
+const FEW: usize = 32;
+
+/// Counts the files that this process reads at once, which decides how much memory the pieces of each may take.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readers(Arc<AtomicUsize>);
+
+/// A file that is being read; it no longer counts when this is dropped.
+#[derive(Debug)]
+struct Reading(Readers);
 
 /// A folder with files. Their keys are paths of ids below it.
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
     root: PathBuf,
+    readers: Readers,
 }
 
 impl Local {
-    pub(crate) const fn new(root: PathBuf) -> Self {
-        Self { root }
+    pub(crate) const fn new(root: PathBuf, readers: Readers) -> Self {
+        Self { root, readers }
+    }
+
+    /// Returns what counts the files that are read.
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Returns the folder.
@@ -131,32 +146,49 @@ impl Local {
     }
 }
 
-/// Returns the bytes of a range of an open file, piece by piece. Pieces are larger while the client takes each of them quickly.
-pub(crate) fn pieces(file: File, range: Range<u64>) -> Pieces {
-    let state = (file, range.start, range.end, None);
-    stream::try_unfold(state, |(file, at, end, taken)| async move {
-        if at >= end {
-            return Ok(None);
+impl Readers {
+    /// Returns the bytes of a range of an open file, piece by piece.
+    pub(crate) fn pieces(&self, file: File, range: Range<u64>) -> Pieces {
+        let state = (file, range.start, range.end, Reading::new(self));
+        stream::try_unfold(state, |(file, at, end, reading)| async move {
+            if at >= end {
+                return Ok(None);
+            }
+            let length = usize::try_from((end - at).min(reading.0.piece())).unwrap_or(0);
+            let read = spawn_blocking(move || {
+                let (mut file, mut piece) = (file, vec![0; length]);
+                file.seek(SeekFrom::Start(at))?;
+                file.read_exact(&mut piece)?;
+                Ok((piece, file))
+            });
+            let read: Result<(Vec<u8>, File)> = read.await.map_err(failed)?;
+            let (piece, file) = read.map_err(failed)?;
+            Ok(Some((Bytes::from(piece), (file, at + length as u64, end, reading))))
+        })
+        .boxed()
+    }
+
+    /// Returns the most bytes of the next piece of a file.
+    fn piece(&self) -> u64 {
+        if self.0.load(Ordering::Relaxed) <= FEW {
+            PIECE
+        } else {
+            SMALL_PIECE
         }
-        let is_quick = taken.is_some_and(|taken: Instant| taken.elapsed() < QUICK);
-        let most = if is_quick { PIECE } else { SMALL_PIECE };
-        let length = usize::try_from((end - at).min(most)).unwrap_or(0);
-        let read = spawn_blocking(move || {
-            let (mut file, mut piece) = (file, vec![0; length]);
-            file.seek(SeekFrom::Start(at))?;
-            file.read_exact(&mut piece)?;
-            Ok((piece, file))
-        });
-        let read: Result<(Vec<u8>, File)> = read.await.map_err(failed)?;
-        let (piece, file) = read.map_err(failed)?;
-        Ok(Some((Bytes::from(piece), (file, at + length as u64, end, Some(now())))))
-    })
-    .boxed()
+    }
 }
 
-#[expect(clippy::disallowed_methods, reason = "measures a duration; no business code sees it")]
-fn now() -> Instant {
-    Instant::now()
+impl Reading {
+    fn new(readers: &Readers) -> Self {
+        readers.0.fetch_add(1, Ordering::Relaxed);
+        Self(readers.clone())
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> CoreError {
@@ -209,6 +241,21 @@ fn sync(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_are_smaller_while_many_files_are_read() {
+        let readers = Readers::default();
+
+        let few: Vec<Reading> = (0..FEW).map(|_| Reading::new(&readers)).collect();
+        assert_eq!(readers.piece(), PIECE);
+        let one_more = Reading::new(&readers);
+        assert_eq!(readers.piece(), SMALL_PIECE);
+
+        drop(one_more);
+        assert_eq!(readers.piece(), PIECE);
+        drop(few);
+        assert_eq!(readers.0.load(Ordering::Relaxed), 0);
+    }
 
     #[test]
     fn a_key_stays_below_the_root_and_passes_no_link() {

@@ -23,7 +23,7 @@ use crate::config::Folders;
 use crate::error::Error;
 use crate::model::{CREDENTIALS, StoreSettings};
 pub(crate) use cleanup::{background, note_upload, remove_now, stage, sweep, sweep_soon};
-pub(crate) use local::{Local, pieces};
+pub(crate) use local::{Local, Readers};
 use s3::PartMemory;
 pub(crate) use s3::{AuthMode, Credentials, REDACTED, S3, S3Settings};
 pub(crate) use spool::{Spool, SpoolFolder};
@@ -44,6 +44,7 @@ pub(crate) struct Stores {
     clients: [OnceLock<Client>; 2],
     buckets: Cache<(Uuid, Uuid), Bucket>,
     memory: Arc<PartMemory>,
+    readers: Readers,
 }
 
 /// An opened bucket, and the settings with which it was opened.
@@ -66,7 +67,7 @@ pub(crate) enum Driver {
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// An open file.
-    File(File),
+    File(File, Readers),
     /// An object, by its key.
     Object(S3, String),
 }
@@ -80,12 +81,18 @@ impl Stores {
             clients: Default::default(),
             buckets: Cache::builder().max_capacity(KEPT_BUCKETS).time_to_idle(KEPT).build(),
             memory: Arc::new(PartMemory::new()),
+            readers: Readers::default(),
         }
     }
 
     /// Returns what decides about the addresses of endpoints.
     pub(crate) const fn egress(&self) -> &Egress {
         &self.egress
+    }
+
+    /// Returns what counts the files that are read.
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Opens a store.
@@ -106,7 +113,10 @@ impl Stores {
     fn open_local(&self, settings: &StoreSettings) -> Result<Driver> {
         let code = settings.config.get("code").and_then(|code| code.as_str());
         let code = code.ok_or_else(|| CoreError::internal("a local store has no code"))?;
-        Ok(Driver::Local(Local::new(self.folders.of_partition(code))))
+        Ok(Driver::Local(Local::new(
+            self.folders.of_partition(code),
+            self.readers.clone(),
+        )))
     }
 
     fn open_bucket(&self, settings: &StoreSettings) -> Result<Driver> {
@@ -222,7 +232,10 @@ impl Driver {
     /// Opens an object and returns its length. `length` is the one that it should have; only a folder is asked.
     pub(crate) async fn open(&self, key: &str, length: u64) -> IoResult<(Opened, u64)> {
         match self {
-            Self::Local(local) => local.open(key).await.map(|(file, length)| (Opened::File(file), length)),
+            Self::Local(local) => {
+                let (file, length) = local.open(key).await?;
+                Ok((Opened::File(file, local.readers().clone()), length))
+            }
             Self::S3(s3) => Ok((Opened::Object(s3.clone(), key.to_owned()), length)),
         }
     }
@@ -252,7 +265,7 @@ impl Opened {
     /// As the store reports.
     pub(crate) async fn pieces(self, range: Range<u64>) -> IoResult<Pieces> {
         match self {
-            Self::File(file) => Ok(pieces(file, range)),
+            Self::File(file, readers) => Ok(readers.pieces(file, range)),
             Self::Object(s3, key) => s3.pieces(&key, range).await,
         }
     }
