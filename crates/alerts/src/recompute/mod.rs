@@ -17,7 +17,7 @@ use backoffice_core::{Call, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
 
-use crate::engine::{self, Outcome};
+use crate::engine::{self, Outcome, ShownAssignment};
 use crate::events::{self, Announced};
 pub(crate) use facts::StoredAlert;
 use facts::{ChangedPart, SubjectWithFacts};
@@ -44,6 +44,22 @@ pub(crate) struct Recomputed {
     pub(crate) has_changes: bool,
     /// Alerts that differed from the facts although no time has passed for them.
     pub(crate) differences: usize,
+    /// The open alerts of each changed assignment.
+    alerts_of: AlertsOfChanged,
+}
+
+/// The ids of the open alerts that contain each of some assignments.
+type AlertsOfChanged = BTreeMap<Uuid, BTreeSet<Uuid>>;
+
+impl Recomputed {
+    /// Notes that an open alert contains assignments, for those that have changed.
+    fn contains<'a>(&mut self, alert: Uuid, assignments: impl IntoIterator<Item = &'a ShownAssignment>) {
+        for one in assignments {
+            if let Some(alerts) = self.alerts_of.get_mut(&one.id) {
+                alerts.insert(alert);
+            }
+        }
+    }
 }
 
 /// Recomputes all alerts of these subjects, which the caller has locked.
@@ -52,16 +68,18 @@ pub(crate) async fn recompute(
     moment: Moment<'_>,
     subjects: &[Subject],
 ) -> Result<Recomputed> {
-    recompute_changed(connection, moment, subjects, &[]).await
+    recompute_changed(connection, moment, subjects, &[], AlertsOfChanged::new()).await
 }
 
-/// Recomputes all alerts of the first subjects, and of the others those that their changes concern. The caller has locked all of them.
+/// Recomputes all alerts of the first subjects, and of the others those that their changes concern. The caller has locked all of them. Adds
+/// the open alerts of the assignments in `alerts_of`, whose subjects are among these.
 #[expect(clippy::disallowed_methods, reason = "measures a duration")]
 async fn recompute_changed(
     connection: &mut AsyncPgConnection,
     moment: Moment<'_>,
     subjects: &[Subject],
     parts: &[(Subject, ChangedPart)],
+    alerts_of: AlertsOfChanged,
 ) -> Result<Recomputed> {
     let started = Instant::now();
     let (mut facts, mut whole) = (Vec::new(), subjects.to_vec());
@@ -73,19 +91,23 @@ async fn recompute_changed(
     if !whole.is_empty() {
         facts.extend(SubjectWithFacts::read(connection, moment, &whole).await?);
     }
+    let recomputed = Recomputed {
+        alerts_of,
+        ..Recomputed::default()
+    };
     if facts.is_empty() {
-        return Ok(Recomputed::default());
+        return Ok(recomputed);
     }
-    let (writes, recomputed) = compare(moment, facts);
+    let (writes, recomputed) = compare(moment, facts, recomputed);
     writes.run(connection, moment).await?;
     metrics::histogram!("alerts_recompute_seconds").record(started.elapsed());
     Ok(recomputed)
 }
 
 /// Compares the stored alerts with the conflicts of all subjects, as far as these are known.
-fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>) -> (Writes, Recomputed) {
+fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>, mut recomputed: Recomputed) -> (Writes, Recomputed) {
     let now = moment.now;
-    let (mut writes, mut recomputed) = (Writes::default(), Recomputed::default());
+    let mut writes = Writes::default();
     for subject in facts {
         let (ended, open): (Vec<StoredAlert>, Vec<StoredAlert>) = subject
             .alerts
@@ -99,13 +121,12 @@ fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>) -> (Writes, Recompu
             recomputed.events.push(events::resolved(&Announced::from_stored(alert)));
             writes.resolve(alert.open.id);
         }
-        let mut renamed: BTreeSet<Uuid> = by_id.keys().copied().collect();
-        renamed.retain(|id| {
-            !resolved.contains(id) && by_id.get(id).is_some_and(|alert| alert.subject_name != subject.name)
-        });
+        let mut unchanged: BTreeSet<Uuid> = by_id.keys().copied().collect();
+        unchanged.retain(|id| !resolved.contains(id));
         for change in changes {
             let id = change.id.unwrap_or_else(|| moment.call.platform().ids().at(now));
-            renamed.remove(&id);
+            unchanged.remove(&id);
+            recomputed.contains(id, &change.conflict.assignments);
             let alert = WrittenAlert {
                 id,
                 subject: subject.subject,
@@ -123,7 +144,12 @@ fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>) -> (Writes, Recompu
             recomputed.differences += usize::from(alert.outcome != Outcome::Aged);
             writes.write(alert);
         }
-        for alert in renamed.iter().filter_map(|id| by_id.get(id)) {
+        for alert in unchanged.iter().filter_map(|id| by_id.get(id)) {
+            let goes_on = |one: &&ShownAssignment| one.end_at > now;
+            recomputed.contains(alert.open.id, alert.open.assignments.iter().filter(goes_on));
+            if alert.subject_name == subject.name {
+                continue;
+            }
             recomputed.differences += 1;
             recomputed.events.push(events::updated(&Announced::from_stored(alert)));
             writes.rename(alert.open.id, &subject.name);

@@ -1,6 +1,7 @@
 //! Recomputes alerts in the transactions of commands, undo and redo.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use backoffice_calendar::{Changed, Observer, Subject, lock_subjects};
 use backoffice_core::command::Tx;
@@ -14,7 +15,7 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::{After, Behind, ChangedPart, Moment, find_behind, recompute_changed};
+use super::{After, AlertsOfChanged, Behind, ChangedPart, Moment, find_behind, recompute_changed};
 use crate::config::AlertsConfig;
 use crate::jobs::RecomputeSubjects;
 use crate::model::KIND;
@@ -45,6 +46,8 @@ async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
     if !behind.is_empty() {
         subjects.extend(lock_behind(tx, behind).await?);
     }
+    let changed = parts.values().flat_map(|part| &part.assignments);
+    let alerts_of: AlertsOfChanged = changed.map(|id| (*id, BTreeSet::new())).collect();
     parts.retain(|subject, _| !subjects.contains(subject));
     let call = tx.context().call();
     let moment = Moment {
@@ -53,7 +56,8 @@ async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
         now: call.now,
     };
     let (subjects, parts) = (Vec::from_iter(subjects), Vec::from_iter(parts));
-    let recomputed = recompute_changed(tx.conn(), moment, &subjects, &parts).await?;
+    let recomputed = recompute_changed(tx.conn(), moment, &subjects, &parts, alerts_of).await?;
+    tx.keep_written(Uuid::nil(), LastAlerts(Arc::new(recomputed.alerts_of)));
     if recomputed.has_changes {
         tx.changed(KIND);
     }
@@ -79,6 +83,19 @@ async fn lock_behind(tx: &mut Tx<'_>, behind: Behind) -> Result<Vec<Subject>> {
     Ok(found)
 }
 
+/// The alerts of the assignments that the last recomputation of a transaction was about: the response to a write needs no statement for them.
+#[derive(Clone)]
+struct LastAlerts(Arc<AlertsOfChanged>);
+
+impl LastAlerts {
+    /// Returns the alerts of these assignments, if all of them are known.
+    fn of(&self, assignments: &[Uuid]) -> Option<Vec<Uuid>> {
+        let known: Option<Vec<_>> = assignments.iter().map(|id| self.0.get(id)).collect();
+        let alerts: BTreeSet<Uuid> = known?.into_iter().flatten().copied().collect();
+        Some(Vec::from_iter(alerts))
+    }
+}
+
 #[derive(QueryableByName)]
 struct Found {
     #[diesel(sql_type = SqlUuid)]
@@ -93,6 +110,10 @@ order by x.alert_id";
 
 fn alerts_of<'a>(tx: &'a mut Tx<'_>, assignments: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Uuid>>> {
     Box::pin(async move {
+        let last = tx.take_fresh::<LastAlerts>(&[Uuid::nil()]).unwrap_or_default();
+        if let Some(alerts) = last.as_slice().first().and_then(|last| last.of(assignments)) {
+            return Ok(alerts);
+        }
         let now: Timestamp = tx.context().now();
         let statement = sql_query(FIND_ALERTS)
             .bind::<SqlUuid, _>(tx.tenant())
