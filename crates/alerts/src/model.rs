@@ -1,6 +1,7 @@
 //! Alerts. A recomputation writes them; commands change their acknowledgement only, so that is all that undo and redo restore.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Feature, Result, Scope, Timestamp};
 use diesel::dsl::Filter;
@@ -19,7 +20,7 @@ pub(crate) const KIND: &str = "alerts.alert";
 
 /// An alert, without its assignments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = alerts, check_for_backend(Pg))]
+#[diesel(table_name = alerts, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Alert {
     /// The tenant.
@@ -144,6 +145,7 @@ impl Entity for Alert {
                 alerts::created_at.eq(excluded(alerts::created_at)),
                 alerts::updated_at.eq(excluded(alerts::updated_at)),
             ))
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         Ok(Vec::new())

@@ -1,6 +1,7 @@
 //! Acknowledges an alert.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::identity::ActorKind;
 use backoffice_core::input::{Input, Validator, Violation, rules};
 use backoffice_core::{Feature, Patch, Result, Timestamp};
@@ -97,6 +98,7 @@ impl Command for AcknowledgeAlert {
                 alerts::acknowledgement.eq(&self.note),
                 alerts::updated_at.eq(at),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(Alert {

@@ -1,6 +1,7 @@
 //! Withdraws the acknowledgement of an alert.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -40,6 +41,7 @@ impl Command for UnacknowledgeAlert {
                 alerts::acknowledgement.eq(None::<String>),
                 alerts::updated_at.eq(tx.now()),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

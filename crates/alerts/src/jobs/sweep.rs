@@ -1,4 +1,4 @@
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::events::{Event, announce};
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Error, Result, Scope, Timestamp};
@@ -110,6 +110,7 @@ impl Job for SweepAlerts {
         let aged = sql_query(AGE)
             .bind::<Timestamptz, _>(now)
             .bind::<BigInt, _>(CHUNK)
+            .prepared()
             .execute(connection)
             .await?;
         let statement = sql_query(RESOLVE).bind::<Timestamptz, _>(now).bind::<BigInt, _>(CHUNK);
@@ -118,6 +119,7 @@ impl Job for SweepAlerts {
         if is_done {
             sql_query(JOIN_COUNTS)
                 .bind::<Timestamptz, _>(now)
+                .prepared()
                 .execute(connection)
                 .await?;
             report(connection, now).await?;

@@ -70,15 +70,17 @@ where tenant_id = $1 and id = any($2)";
 
 const RENAME: &str = "\
 update alerts_alerts a set subject_name = n.name, updated_at = greatest($4, a.updated_at + interval '1 millisecond') \
-from unnest($2, $3) as n (id, name) where a.tenant_id = $1 and a.id = n.id";
+from unnest((select $2), (select $3)) as n (id, name) where a.tenant_id = $1 and a.id = n.id";
 
-/// An alert that has grown counts as new: `$16` are its ids.
+/// Writes alerts and their assignments. An alert that has grown counts as new: `$16` are its ids.
 const WRITE: &str = "\
+with written as (
 insert into alerts_alerts as a (tenant_id, id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name,
     identity_key, window_id, job_site_id, occurred_at, expires_at, single_site_at, created_at, updated_at)
 select $1, w.id, w.organization_id, w.kind, w.family, w.urgency_rank, w.subject_type, w.subject_id, w.subject_name,
     w.identity_key, w.window_id, w.job_site_id, $2, w.expires_at, w.single_site_at, $2, $2
-from unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+from unnest((select $3), (select $4), (select $5), (select $6), (select $7), (select $8), (select $9), (select $10), (select $11),
+    (select $12), (select $13), (select $14), (select $15))
     as w (id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name, identity_key, window_id, job_site_id,
         expires_at, single_site_at)
 on conflict (tenant_id, id) do update set kind = excluded.kind, subject_name = excluded.subject_name, expires_at = excluded.expires_at,
@@ -88,21 +90,20 @@ on conflict (tenant_id, id) do update set kind = excluded.kind, subject_name = e
     acknowledged_at = case when a.id = any($16) then null else a.acknowledged_at end,
     acknowledged_by = case when a.id = any($16) then null else a.acknowledged_by end,
     acknowledgement = case when a.id = any($16) then null else a.acknowledgement end,
-    escalated_at = case when a.id = any($16) then null else a.escalated_at end";
+    escalated_at = case when a.id = any($16) then null else a.escalated_at end)
+insert into alerts_assignments as x (tenant_id, id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at, created_at, updated_at)
+select $1, w.id, w.organization_id, w.alert_id, w.assignment_id, w.job_site_id, w.start_at, w.end_at, $2, $2
+from unnest((select $17), (select $18), (select $19), (select $20), (select $21), (select $22), (select $23))
+    as w (id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at)
+on conflict (tenant_id, alert_id, assignment_id)
+do update set job_site_id = excluded.job_site_id, start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at
+where (x.job_site_id, x.start_at, x.end_at) <> (excluded.job_site_id, excluded.start_at, excluded.end_at)";
 
 /// Assignments that have ended stay with their alert, which shows them again once it is resolved.
 const REMOVE_ASSIGNMENTS: &str = "\
 delete from alerts_assignments x where x.tenant_id = $1 and x.alert_id = any($2) and x.end_at > $3
-    and not exists (select from unnest($4, $5) as k (alert_id, assignment_id)
+    and not exists (select from unnest((select $4), (select $5)) as k (alert_id, assignment_id)
         where k.alert_id = x.alert_id and k.assignment_id = x.assignment_id)";
-
-const WRITE_ASSIGNMENTS: &str = "\
-insert into alerts_assignments as x (tenant_id, id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at, created_at, updated_at)
-select $1, w.id, w.organization_id, w.alert_id, w.assignment_id, w.job_site_id, w.start_at, w.end_at, $2, $2
-from unnest($3, $4, $5, $6, $7, $8, $9) as w (id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at)
-on conflict (tenant_id, alert_id, assignment_id)
-do update set job_site_id = excluded.job_site_id, start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at
-where (x.job_site_id, x.start_at, x.end_at) <> (excluded.job_site_id, excluded.start_at, excluded.end_at)";
 
 const FORGET_READS: &str = "delete from alerts_reads where tenant_id = $1 and alert_id = any($2)";
 
@@ -164,7 +165,7 @@ impl Writes {
         columns.single_site_at.push(conflict.single_site_at());
     }
 
-    /// Runs the statements that have something to do, at most six, in at most three round trips. Those of one round trip may run in any order.
+    /// Runs the statements that have something to do, at most five, in at most two round trips. Those of one round trip may run in any order.
     pub(super) async fn run(self, connection: &AsyncPgConnection, moment: Moment<'_>) -> Result<()> {
         let resolved = when(!self.resolved.is_empty(), || {
             sql_query(RESOLVE)
@@ -197,12 +198,11 @@ impl Writes {
                 .bind::<Array<SqlUuid>, _>(self.assignments.assignments.clone())
         });
         let written = when(!self.alerts.ids.is_empty(), || {
-            self.alerts.statement(moment, self.grown)
+            let alerts = self.alerts.bind(sql_query(WRITE).into_boxed(), moment, self.grown);
+            self.assignments.bind(alerts, moment)
         });
-        let added = when(!self.assignments.alerts.is_empty(), || {
-            self.assignments.statement(moment)
-        });
-        for together in [vec![resolved, renamed], vec![written], vec![removed, added, forgotten]] {
+        // An alert that is resolved leaves its identity to a new one.
+        for together in [vec![resolved, renamed], vec![written, removed, forgotten]] {
             let run = |statement: Prepared<Statement>| async move { statement.execute(&mut &*connection).await };
             try_join_all(together.into_iter().flatten().map(run)).await?;
         }
@@ -217,9 +217,8 @@ fn when(is_needed: bool, statement: impl FnOnce() -> Statement) -> Option<Prepar
 }
 
 impl AlertColumns {
-    fn statement(self, moment: Moment<'_>, grown: Vec<Uuid>) -> Statement {
-        sql_query(WRITE)
-            .into_boxed()
+    fn bind(self, statement: Statement, moment: Moment<'_>, grown: Vec<Uuid>) -> Statement {
+        statement
             .bind::<SqlUuid, _>(moment.tenant)
             .bind::<Timestamptz, _>(moment.now)
             .bind::<Array<SqlUuid>, _>(self.ids)
@@ -240,12 +239,9 @@ impl AlertColumns {
 }
 
 impl AssignmentColumns {
-    fn statement(self, moment: Moment<'_>) -> Statement {
+    fn bind(self, statement: Statement, moment: Moment<'_>) -> Statement {
         let new_id = |_: &Uuid| moment.call.platform().ids().at(moment.now);
-        sql_query(WRITE_ASSIGNMENTS)
-            .into_boxed()
-            .bind::<SqlUuid, _>(moment.tenant)
-            .bind::<Timestamptz, _>(moment.now)
+        statement
             .bind::<Array<SqlUuid>, _>(self.alerts.iter().map(new_id).collect::<Vec<_>>())
             .bind::<Array<SqlUuid>, _>(self.organizations)
             .bind::<Array<SqlUuid>, _>(self.alerts)

@@ -1,5 +1,6 @@
 //! Reads of a small and of a large dispatch tenant, and the cost of writes beside many assignments.
 
+mod due;
 mod writes;
 
 use std::fmt;
@@ -129,7 +130,9 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, _op
     say("changes ...");
     let (_, tenant) = tenants[0];
     let (unaffected, affected, opened) = changes(&database, &server, &callers[0], tenant)?;
-    let figures = writes::measure(&database, program, work, &server, &callers[0], &callers[1])?;
+    let mut figures = writes::measure(&database, program, work, &server, &callers[0], &callers[1])?;
+    let second = Server::start_with(program, work, &database, &[WITHOUT_LIMITS])?;
+    figures.extend(due::measure(&database, [&server, &second])?);
     Ok(Report {
         reads,
         unaffected,

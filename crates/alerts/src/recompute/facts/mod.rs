@@ -16,7 +16,7 @@ use super::Moment;
 use crate::engine::{OffDays, SubjectFacts};
 pub(super) use part::ChangedPart;
 pub(crate) use rows::StoredAlert;
-use rows::{AlertRow, CalendarRow, ResourceRow};
+use rows::{AlertRow, SubjectRow};
 
 /// A subject, the facts about it, and the unresolved alerts that these facts decide on.
 #[derive(Debug)]
@@ -35,13 +35,8 @@ struct Subjects {
 }
 
 impl Subjects {
-    fn new(
-        moment: Moment<'_>,
-        subjects: &[Subject],
-        resources: Vec<ResourceRow>,
-        calendars: &[CalendarRow],
-    ) -> Result<Self> {
-        let days = days_of(moment, calendars, subjects)?;
+    fn new(moment: Moment<'_>, subjects: &[Subject], rows: Vec<SubjectRow>) -> Result<Self> {
+        let days = days_of(moment, subjects, &rows)?;
         let with_facts = |subject: &Subject| SubjectWithFacts {
             subject: *subject,
             name: String::new(),
@@ -57,7 +52,7 @@ impl Subjects {
         let all = subjects.iter().map(with_facts).collect();
         let zones = days.into_iter().map(|(id, (zone, _))| (id, zone)).collect();
         let mut subjects = Self { all, zones };
-        for row in resources {
+        for row in rows {
             let one = subjects.numbered(row.number)?;
             one.facts.is_inactive = row.is_inactive;
             one.name = row.name;
@@ -88,22 +83,27 @@ impl Subjects {
     }
 }
 
-fn organizations_of(subjects: &[Subject]) -> Vec<Uuid> {
-    let organizations: BTreeSet<Uuid> = subjects.iter().map(|subject| subject.organization).collect();
-    organizations.into_iter().collect()
-}
-
 /// Returns the zones and off days of the organizations of these subjects.
-fn days_of(moment: Moment<'_>, rows: &[CalendarRow], subjects: &[Subject]) -> Result<HashMap<Uuid, (Zone, OffDays)>> {
+fn days_of(moment: Moment<'_>, subjects: &[Subject], rows: &[SubjectRow]) -> Result<HashMap<Uuid, (Zone, OffDays)>> {
     let mut days = HashMap::new();
     for row in rows {
-        let zone = Zone::parse(&row.time_zone)
-            .ok_or_else(|| Error::internal("a stored time zone is not in the bundled database"))?;
+        let index = usize::try_from(row.number - 1).ok();
+        let subject = index.and_then(|index| subjects.get(index));
+        let (Some(subject), Some(zone)) = (subject, &row.time_zone) else {
+            continue;
+        };
+        let zone =
+            Zone::parse(zone).ok_or_else(|| Error::internal("a stored time zone is not in the bundled database"))?;
         let off = OffDays {
-            weekdays: row.off_weekdays.iter().filter_map(|name| weekday(name)).collect(),
+            weekdays: row
+                .off_weekdays
+                .iter()
+                .flatten()
+                .filter_map(|name| weekday(name))
+                .collect(),
             holidays: row.holidays.iter().map(|day| day.get()).collect(),
         };
-        days.insert(row.id, (zone, off));
+        days.insert(subject.organization, (zone, off));
     }
     for subject in subjects {
         days.entry(subject.organization).or_insert_with(|| {

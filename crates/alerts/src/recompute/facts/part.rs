@@ -1,5 +1,5 @@
 //! The facts about changed assignments and windows only, so that the cost of a change does not depend on the number of assignments of its subject:
-//! four statements in one round trip where nothing is in conflict, and at most eight in three.
+//! three statements in one round trip where nothing is in conflict, and at most seven in three.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,12 @@ use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Text, Timestamptz};
 use diesel::{QueryResult, QueryableByName};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::{try_join3, try_join4};
+use futures_util::future::try_join3;
 use uuid::Uuid;
 
-use super::rows::{
-    AlertRow, AssignmentRow, CalendarRow, ChangedRow, ClosedSiteRow, GroupRow, MetWindowRow, ResourceRow,
-};
-use super::statements::{self, Statement, about, with_ids, with_pairs};
-use super::{SubjectWithFacts, Subjects, organizations_of};
+use super::rows::{AlertRow, AssignmentRow, ChangedRow, ClosedSiteRow, GroupRow, MetWindowRow, SubjectRow};
+use super::statements::{self, Statement, about, with_pairs};
+use super::{SubjectWithFacts, Subjects};
 use crate::engine::Part;
 use crate::kinds::{Kind, OVERLAP};
 use crate::recompute::Moment;
@@ -63,10 +61,8 @@ impl SubjectWithFacts {
         let assignments = pairs(parts, |part| &part.assignments);
         let changed_windows = pairs(parts, |part| &part.windows);
         let of_windows = changed_windows.iter().map(|pair| (*pair, Kind::SubjectUnavailable));
-        let organizations = organizations_of(&subjects);
-        let (resources, calendars, changed, alerts) = try_join4(
-            Prepared(statement(statements::RESOURCES)).load::<ResourceRow>(&mut &*connection),
-            with_ids(statements::CALENDARS, moment.tenant, organizations).load::<CalendarRow>(&mut &*connection),
+        let (rows, changed, alerts) = try_join3(
+            Prepared(statement(statements::SUBJECTS)).load::<SubjectRow>(&mut &*connection),
             load_about::<ChangedRow>(connection, statement(statements::CHANGED), &assignments),
             alerts_about(
                 statement(statements::ALERTS_ABOUT),
@@ -77,7 +73,7 @@ impl SubjectWithFacts {
             .load::<AlertRow>(&mut &*connection),
         )
         .await?;
-        let mut read = Subjects::new(moment, &subjects, resources, &calendars)?;
+        let mut read = Subjects::new(moment, &subjects, rows)?;
         let mut concerned = Concerned::new(moment, parts, &alerts);
         concerned.windows.extend(changed_windows);
         for row in &changed {

@@ -19,15 +19,22 @@ pub(crate) struct StoredAlert {
     pub(crate) open: OpenAlert,
 }
 
-/// A row of `dispatch_resources`; `number` is the position of the subject, from 1.
+/// A subject with its row of `dispatch_resources`, if it has one; `number` is the position of the subject, from 1.
 #[derive(Debug, QueryableByName)]
-pub(super) struct ResourceRow {
+pub(super) struct SubjectRow {
     #[diesel(sql_type = BigInt)]
     pub(super) number: i64,
     #[diesel(sql_type = Text)]
     pub(super) name: String,
     #[diesel(sql_type = Bool)]
     pub(super) is_inactive: bool,
+    /// The zone of the working calendar of the organization, if it has one and this is its first subject.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(super) time_zone: Option<String>,
+    #[diesel(sql_type = Nullable<Array<Text>>)]
+    pub(super) off_weekdays: Option<Vec<String>>,
+    #[diesel(sql_type = Array<Date>)]
+    pub(super) holidays: Vec<Day>,
 }
 
 /// A live row of `dispatch_assignments`.
@@ -102,19 +109,6 @@ impl SiteDaysRow {
             end_exclusive: self.end_date_exclusive.map(Day::get),
         }
     }
-}
-
-/// A row of `calendar_working_calendars` with its holidays.
-#[derive(Debug, QueryableByName)]
-pub(super) struct CalendarRow {
-    #[diesel(sql_type = SqlUuid)]
-    pub(super) id: Uuid,
-    #[diesel(sql_type = Text)]
-    pub(super) time_zone: String,
-    #[diesel(sql_type = Array<Text>)]
-    pub(super) off_weekdays: Vec<String>,
-    #[diesel(sql_type = Array<Date>)]
-    pub(super) holidays: Vec<Day>,
 }
 
 /// A row of `alerts_alerts` that is not resolved, with its assignments as columns.

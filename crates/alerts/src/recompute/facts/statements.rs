@@ -52,17 +52,17 @@ macro_rules! join_shown {
     };
 }
 
-/// The resources.
-pub(super) const RESOURCES: &str = subjects!(
-    "select s.number, r.name, (not r.is_active or r.deleted_at is not null) as is_inactive \
-     from s join dispatch_resources r on r.tenant_id = $1 and r.id = s.id and $5 is not null"
-);
-
-/// The working calendars `$2`.
-pub(super) const CALENDARS: &str = "\
-select c.id, c.time_zone, c.off_weekdays, \
-    array(select h.date from calendar_holidays h where h.tenant_id = c.tenant_id and h.calendar_id = c.id) as holidays \
-from calendar_working_calendars c where c.tenant_id = $1 and c.id = any($2)";
+/// The subjects with their resources. The first subject of each organization has its working calendar besides, so that one statement reads both.
+pub(super) const SUBJECTS: &str = "\
+with s as ( \
+    select *, row_number() over (partition by organization_id order by number) = 1 as is_first \
+    from unnest((select $2), (select $3), (select $4)) with ordinality as s (organization_id, type, id, number)) \
+select s.number, coalesce(r.name, '') as name, coalesce(not r.is_active or r.deleted_at is not null, false) as is_inactive, \
+    c.time_zone, c.off_weekdays, \
+    array(select h.date from calendar_holidays h where h.tenant_id = $1 and h.calendar_id = c.id) as holidays \
+from s left join dispatch_resources r on r.tenant_id = $1 and r.id = s.id \
+left join calendar_working_calendars c on c.tenant_id = $1 and c.id = s.organization_id and s.is_first \
+where $5 is not null";
 
 /// The job sites `$2`.
 pub(super) const SITES: &str = "\

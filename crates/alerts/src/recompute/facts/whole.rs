@@ -1,4 +1,4 @@
-//! All facts about subjects: six statements, sent in two round trips.
+//! All facts about subjects: five statements, sent in two round trips.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use backoffice_calendar::Subject;
 use backoffice_core::Result;
 use backoffice_core::db::Prepared;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::try_join5;
+use futures_util::future::try_join4;
 use uuid::Uuid;
 
-use super::rows::{AlertRow, AssignmentRow, CalendarRow, ResourceRow, SiteRow, WindowRow};
+use super::rows::{AlertRow, AssignmentRow, SiteRow, SubjectRow, WindowRow};
 use super::statements::{self, about, with_ids};
-use super::{SubjectWithFacts, Subjects, organizations_of};
+use super::{SubjectWithFacts, Subjects};
 use crate::engine::SiteDays;
 use crate::recompute::Moment;
 
@@ -23,13 +23,11 @@ impl SubjectWithFacts {
         subjects: &[Subject],
     ) -> Result<Vec<Self>> {
         let statement = |text| Prepared(about(text, moment, subjects));
-        let organizations = organizations_of(subjects);
-        let (resources, assignments, windows, alerts, calendars) = try_join5(
-            statement(statements::RESOURCES).load::<ResourceRow>(&mut &*connection),
+        let (rows, assignments, windows, alerts) = try_join4(
+            statement(statements::SUBJECTS).load::<SubjectRow>(&mut &*connection),
             statement(statements::ASSIGNMENTS).load::<AssignmentRow>(&mut &*connection),
             statement(statements::WINDOWS).load::<WindowRow>(&mut &*connection),
             statement(statements::ALERTS).load::<AlertRow>(&mut &*connection),
-            with_ids(statements::CALENDARS, moment.tenant, organizations).load::<CalendarRow>(&mut &*connection),
         )
         .await?;
         let sites: BTreeSet<Uuid> = assignments.iter().map(|row| row.job_site_id).collect();
@@ -37,7 +35,7 @@ impl SubjectWithFacts {
             .load(&mut &*connection)
             .await?;
         let sites: BTreeMap<Uuid, SiteDays> = sites.iter().map(|row| (row.id, row.days.days())).collect();
-        let mut read = Subjects::new(moment, subjects, resources, &calendars)?;
+        let mut read = Subjects::new(moment, subjects, rows)?;
         for row in assignments {
             let (one, zone) = read.with_zone(row.number)?;
             if let Some(days) = sites.get(&row.job_site_id) {
