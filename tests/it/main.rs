@@ -36,6 +36,7 @@ mod only_commands;
 mod pairs;
 mod parallel;
 mod platform_user;
+mod prepared;
 mod privileges;
 mod progress;
 mod random;

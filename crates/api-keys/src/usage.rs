@@ -1,6 +1,7 @@
 //! Times of the last use of keys: written in unlogged transactions, independently of the requests, at most once a minute for each key.
 
 use backoffice_core::collections;
+use backoffice_core::db::Recurring;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Result, Runtime, Scope, Timestamp};
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
@@ -59,6 +60,7 @@ async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Res
             .filter(keys::last_used_at.is_null().or(keys::last_used_at.le(a_minute_ago))),
     )
     .set(keys::last_used_at.eq(now))
+    .prepared()
     .execute(&mut **connection)
     .await?;
     collections::touch(connection, tenant, &[USAGE], runtime.platform.ids().at(now), now).await?;

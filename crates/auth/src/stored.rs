@@ -36,11 +36,12 @@ macro_rules! written_rows {
                 if rows.is_empty() {
                     return Ok(());
                 }
-                diesel::insert_into($table::table)
+                let statement = diesel::insert_into($table::table)
                     .values(rows)
                     .on_conflict(($table::tenant_id, $table::id))
                     .do_update()
-                    .set(ReplaceRow::<$table::table>::default())
+                    .set(ReplaceRow::<$table::table>::default());
+                backoffice_core::db::PreparedIf(statement, rows.len() == 1)
                     .execute(tx.conn())
                     .await?;
                 Ok(())

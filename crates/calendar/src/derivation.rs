@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Timestamp, Tx};
 use diesel::sql_types::{Array, Date as SqlDate, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
@@ -30,6 +31,7 @@ pub async fn lock_zones(tx: &mut Tx<'_>, organizations: &[Uuid]) -> Result<HashM
     )
     .bind::<SqlUuid, _>(tenant)
     .bind::<Array<SqlUuid>, _>(&ordered)
+    .prepared()
     .execute(tx.conn())
     .await?;
     // A statement of its own: it must see what the lock has waited for.
@@ -68,6 +70,7 @@ pub(crate) async fn derive_windows_again(tx: &mut Tx<'_>, organization: Uuid) ->
     let days: Vec<StoredDay> = sql_query(DAYS_OF_WINDOWS)
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(organization)
+        .prepared()
         .load(tx.conn())
         .await?;
     if days.is_empty() {
@@ -82,6 +85,7 @@ pub(crate) async fn derive_windows_again(tx: &mut Tx<'_>, organization: Uuid) ->
         .bind::<SqlUuid, _>(organization)
         .bind::<Array<SqlDate>, _>(days)
         .bind::<Array<Timestamptz>, _>(instants)
+        .prepared()
         .execute(tx.conn())
         .await?;
     if changed > 0 {

@@ -2,6 +2,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -31,7 +32,9 @@ impl Destination {
             .filter(stages::tenant_id.eq(tenant))
             .filter(stages::id.eq(stage))
             .select((stages::pipeline_id, stages::organization_id))
-            .first(tx.conn())
+            .limit(1)
+            .prepared()
+            .get_result(tx.conn())
             .await
             .optional()?;
         let Some((pipeline, organization)) = found else {
@@ -67,7 +70,9 @@ impl Destination {
             .filter(pipelines::tenant_id.eq(tenant))
             .filter(pipelines::id.eq(pipeline))
             .select(pipelines::organization_id)
-            .first(tx.conn())
+            .limit(1)
+            .prepared()
+            .get_result(tx.conn())
             .await
             .optional()?;
         let served = match found {
@@ -81,7 +86,9 @@ impl Destination {
             .filter(stages::pipeline_id.eq(pipeline))
             .order((stages::position, stages::id))
             .select(stages::id)
-            .first(tx.conn())
+            .limit(1)
+            .prepared()
+            .get_result(tx.conn())
             .await
             .optional()?)
     }

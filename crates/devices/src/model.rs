@@ -1,6 +1,7 @@
 //! Devices of users. A deactivated device remains as a tombstone, whose id a later registration takes over.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -25,7 +26,7 @@ pub(crate) const PUSH_TOKEN: SealedColumn = SealedColumn {
 
 /// A device, without its token for push messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = devices, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = devices, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
     /// The tenant.
@@ -103,6 +104,7 @@ impl Device {
                 devices::deleted_at.eq(None::<Timestamp>),
                 devices::updated_at.eq(excluded(devices::updated_at)),
             ))
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -156,6 +158,7 @@ impl Entity for Device {
                 devices::deleted_at.eq(now),
                 devices::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -176,6 +179,7 @@ async fn yield_tokens(tx: &mut Tx<'_>, rows: &[Device]) -> Result<()> {
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Nullable<Text>>, _>(providers)
         .bind::<Timestamptz, _>(now)
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Reads of devices.
 
 use backoffice_core::command::{Entity, LockedRow};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope, Timestamp, collections};
@@ -185,6 +185,7 @@ pub(crate) async fn note_seen(ctx: &RequestContext, id: Uuid, at: Option<Timesta
             .filter(devices::last_seen_at.is_distinct_from(at)),
     )
     .set(devices::last_seen_at.eq(at))
+    .prepared()
     .execute(&mut **connection)
     .await?;
     if noted > 0 {

@@ -2,6 +2,7 @@
 
 use backoffice_core::command::Entity;
 use backoffice_core::context::Call;
+use backoffice_core::db::Recurring;
 use backoffice_core::events::{StoredEvent, Subscriber};
 use backoffice_core::{Result, collections};
 use diesel::{ExpressionMethods, QueryDsl, update};
@@ -34,6 +35,7 @@ async fn forget_tokens(connection: &mut AsyncPgConnection, call: &Call, event: &
             devices::push_token_hash.eq(None::<Vec<u8>>),
             devices::push_token_updated_at.eq(call.now),
         ))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     if found > 0 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
-use backoffice_core::db::{Connection, Prepared};
+use backoffice_core::db::{Connection, Prepared, Recurring};
 use backoffice_core::identity::OrganizationTree;
 use diesel::dsl::exists;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Uuid as SqlUuid};
@@ -81,12 +81,14 @@ impl OrganizationTree for Tree {
                     sql_query(expand!("and o.tenant_id = $2"))
                         .bind::<Array<SqlUuid>, _>(roots)
                         .bind::<SqlUuid, _>(tenant)
+                        .prepared()
                         .load(&mut **connection)
                         .await?
                 }
                 None => {
                     sql_query(expand!(""))
                         .bind::<Array<SqlUuid>, _>(roots)
+                        .prepared()
                         .load(&mut **connection)
                         .await?
                 }
@@ -246,6 +248,7 @@ pub(crate) async fn position(tx: &mut Tx<'_>, id: Uuid) -> Result<Position> {
     Ok(sql_query(POSITION)
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(id)
+        .prepared()
         .get_result(tx.conn())
         .await?)
 }

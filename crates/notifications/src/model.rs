@@ -1,6 +1,7 @@
 //! The preferences of a user.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel::upsert::excluded;
@@ -15,7 +16,7 @@ use crate::types::{Channels, NotificationType};
 
 /// The channels that a user has chosen for a type: a row of `notifications_preferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = preferences, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Preference {
     /// Tenant of the user.
@@ -126,6 +127,7 @@ impl Entity for Preferences {
             .bind::<Array<SqlUuid>, _>(users)
             .bind::<Array<SqlUuid>, _>(rows.iter().map(|row| row.user_id).collect::<Vec<_>>())
             .bind::<Array<Text>, _>(rows.iter().map(|row| row.type_.clone()).collect::<Vec<_>>())
+            .prepared()
             .execute(tx.conn())
             .await?;
         write(tx, rows).await?;
@@ -170,6 +172,7 @@ pub(crate) async fn write(tx: &mut Tx<'_>, rows: Vec<Preference>) -> Result<()> 
             preferences::created_at.eq(excluded(preferences::created_at)),
             preferences::updated_at.eq(excluded(preferences::updated_at)),
         ))
+        .prepared_if(rows.len() == 1)
         .execute(tx.conn())
         .await?;
     Ok(())

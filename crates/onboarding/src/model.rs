@@ -1,6 +1,7 @@
 //! Requests of persons for a tenant of their own.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
@@ -35,7 +36,7 @@ pub(crate) const FAILED: &str = "failed";
 
 /// A request, without address, password and tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = requests, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = requests, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// The platform tenant.
@@ -157,6 +158,7 @@ impl Entity for Request {
                 requests::created_at.eq(excluded(requests::created_at)),
                 requests::updated_at.eq(excluded(requests::updated_at)),
             ))
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         Ok(Vec::new())

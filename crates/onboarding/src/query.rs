@@ -1,6 +1,7 @@
 //! Reads, and the few writes beside the commands: marks of mails, attempts with a password, and the ends of requests. All requests belong to the platform
 //! tenant.
 
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -77,6 +78,7 @@ pub(crate) async fn count_attempt(call: &Call, id: Uuid) -> Result<bool> {
             requests::wrong_passwords.eq(requests::wrong_passwords + 1),
             requests::updated_at.eq(call.now),
         ))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(counted > 0)
@@ -90,6 +92,7 @@ pub(crate) async fn expire_attempted(call: &Call, id: Uuid) -> Result<()> {
         .filter(requests::status.eq(PENDING))
         .filter(requests::wrong_passwords.ge(MOST_WRONG_PASSWORDS))
         .set(ended(EXPIRED, call.now))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(())
@@ -103,6 +106,7 @@ pub(crate) async fn replace_token(call: &Call, id: Uuid, hash: Vec<u8>, now: Tim
         .filter(requests::status.eq(PENDING))
         .filter(requests::expires_at.gt(now))
         .set((requests::token_hash.eq(Some(hash)), requests::updated_at.eq(now)))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(replaced > 0)
@@ -114,6 +118,7 @@ pub(crate) async fn note_mail(call: &Call, id: Uuid, now: Timestamp) -> Result<(
     update(requests::table.filter(requests::tenant_id.eq(PLATFORM_TENANT)))
         .filter(requests::id.eq(id))
         .set((requests::email_sent_at.eq(Some(now)), requests::updated_at.eq(now)))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(())
@@ -128,6 +133,7 @@ pub(crate) async fn note_ready_mail(call: &Call, id: Uuid, now: Timestamp) -> Re
             requests::ready_email_sent_at.eq(Some(now)),
             requests::updated_at.eq(now),
         ))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(())
@@ -162,6 +168,7 @@ pub(crate) async fn end_processing(
         .filter(requests::id.eq(id))
         .filter(requests::status.eq(PROCESSING))
         .set(ended(status, now))
+        .prepared()
         .execute(connection)
         .await?;
     Ok(ended > 0)
@@ -175,6 +182,7 @@ pub(crate) async fn fail(connection: &mut AsyncPgConnection, job: Uuid, now: Tim
         .filter(requests::status.eq(PROCESSING))
         .filter(requests::new_tenant_id.is_null())
         .set(ended(FAILED, now))
+        .prepared()
         .execute(connection)
         .await?;
     Ok(failed > 0)

@@ -39,6 +39,7 @@ pub struct FaultProxy {
 #[derive(Debug)]
 struct State {
     statements: AtomicU64,
+    prepared: Mutex<Vec<String>>,
     plan: Mutex<Option<Plan>>,
     is_cut: watch::Sender<bool>,
     is_held: watch::Sender<bool>,
@@ -73,6 +74,7 @@ impl FaultProxy {
         let (is_held, _) = watch::channel(false);
         let state = Arc::new(State {
             statements: AtomicU64::new(0),
+            prepared: Mutex::default(),
             plan: Mutex::new(None),
             is_cut,
             is_held,
@@ -100,6 +102,12 @@ impl FaultProxy {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.state.statements.load(Ordering::SeqCst)
+    }
+
+    /// Returns the texts that clients have sent to be prepared since the last call, in their order.
+    #[must_use]
+    pub fn take_prepared(&self) -> Vec<String> {
+        std::mem::take(&mut *self.state.prepared())
     }
 
     /// Sets the count to 0.
@@ -149,6 +157,10 @@ impl Drop for FaultProxy {
 impl State {
     fn plan(&self) -> MutexGuard<'_, Option<Plan>> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, Vec<String>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a statement. Returns the fault if this statement must fail.

@@ -1,5 +1,6 @@
 use backoffice_auth::{Acl, RoleToHold, check_assignment, find_roles};
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::identity::ActorKind;
 use backoffice_core::input::{Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
@@ -117,6 +118,7 @@ impl Command for CreateKey {
         if !held.is_empty() {
             insert_into(links::table)
                 .values(&held)
+                .prepared()
                 .execute(tx.conn())
                 .await
                 .map_err(|error| self.role_is_deleted(error.into()))?;
@@ -228,6 +230,7 @@ impl CreateKey {
                 keys::created_at.eq(now),
                 keys::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await
             .map_err(|error| prefix_is_taken(error.into()))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_auth::{Subject, protect_holder, revoke};
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{
     ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
@@ -54,7 +55,7 @@ pub struct Key {
 
 /// A row of `api_keys_key_roles`: a key holds a role of its tenant or a global one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = links, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = links, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct KeyRoleRow {
     /// Tenant of the key.
@@ -133,6 +134,7 @@ impl Entity for Key {
                 .filter(keys::id.eq_any(ids)),
         )
         .set((keys::deleted_at.eq(now), keys::updated_at.eq(now)))
+        .prepared()
         .execute(tx.conn())
         .await?;
         Ok(())

@@ -1,6 +1,7 @@
 //! Saves an uploaded file.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Error as CoreError, Feature, Placement, Result, Timestamp};
 use diesel::{SelectableHelper, insert_into};
@@ -53,6 +54,7 @@ impl Command for CreateAttachment {
         let inserted: Attachment = insert_into(attachments::table)
             .values(&self.file)
             .returning(Attachment::as_returning())
+            .prepared()
             .get_result(tx.conn())
             .await
             .map_err(|error| rejection(error.into()))?;

@@ -1,6 +1,7 @@
 //! Creates and revokes links. Neither can be undone, because a link is a credential.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Feature, Rejection, RequestContext, Result, Timestamp};
 use base64::Engine;
@@ -108,7 +109,11 @@ impl Command for CreateLink {
             links::created_at.eq(now),
             links::updated_at.eq(now),
         );
-        insert_into(links::table).values(row).execute(tx.conn()).await?;
+        insert_into(links::table)
+            .values(row)
+            .prepared()
+            .execute(tx.conn())
+            .await?;
         tx.wrote_secret("tokenHash");
         Ok(())
     }
@@ -156,6 +161,7 @@ impl Command for RevokeLink {
             .filter(links::id.eq(self.id));
         update(own)
             .set((links::revoked_at.eq(now), links::updated_at.eq(now)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::crud::{self, CommandName, Delete, Record};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, Violation, rules};
 use backoffice_core::{Error as CoreError, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -184,7 +184,7 @@ impl Record for Partition {
             .do_update()
             .set(ReplaceRow::<partitions::table>::default())
             .returning(Self::as_returning());
-        Ok(statement.get_results(tx.conn()).await?)
+        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
     }
 
     fn rejection(error: CoreError) -> CoreError {

@@ -1,6 +1,7 @@
 //! The stores of partitions.
 
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use backoffice_core::input::Violation;
 use backoffice_core::{Rejection, Result};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into, update};
@@ -95,6 +96,7 @@ pub(super) async fn apply(
             let own = stores::table.filter(stores::tenant_id.eq(tenant));
             update(own.filter(stores::id.eq(store.store_id)))
                 .set((stores::credentials.eq(sealed), stores::updated_at.eq(now)))
+                .prepared()
                 .execute(tx.conn())
                 .await?;
         }
@@ -162,7 +164,11 @@ async fn insert(
         created_at: tx.now(),
         updated_at: tx.now(),
     };
-    insert_into(stores::table).values(&store).execute(tx.conn()).await?;
+    insert_into(stores::table)
+        .values(&store)
+        .prepared()
+        .execute(tx.conn())
+        .await?;
     row.store_id = id;
     Ok(())
 }

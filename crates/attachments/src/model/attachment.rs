@@ -20,7 +20,7 @@ pub const ATTACHMENT: &str = "attachments.attachment";
 
 /// A file, the entity `attachments.attachment`, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = attachments, check_for_backend(Pg))]
+#[diesel(table_name = attachments, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
     /// The tenant.
@@ -76,7 +76,7 @@ pub struct Attachment {
 
 /// A file and its text.
 #[derive(Debug, Clone, PartialEq, Eq, Insertable)]
-#[diesel(table_name = attachments, check_for_backend(Pg))]
+#[diesel(table_name = attachments, treat_none_as_default_value = false, check_for_backend(Pg))]
 pub struct NewAttachment {
     /// The file.
     #[diesel(embed)]

@@ -1,7 +1,7 @@
 //! Constraints of the files of fields.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt};
@@ -23,7 +23,7 @@ pub const ALL_FIELDS: &str = "*";
 
 /// The constraints of a field, the entity `attachments.field`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = fields, check_for_backend(Pg))]
+#[diesel(table_name = fields, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Field {
     /// The tenant.
@@ -81,6 +81,7 @@ impl Field {
             .on_conflict((fields::tenant_id, fields::id))
             .do_update()
             .set(ReplaceRow::<fields::table>::default())
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -98,6 +99,7 @@ impl Entity for Field {
         keys.sort_unstable();
         sql_query("select pg_advisory_xact_lock(k) from unnest($1) k")
             .bind::<Array<BigInt>, _>(keys)
+            .prepared()
             .execute(&mut locker.connection())
             .await?;
         Ok(ids.iter().map(|id| LockedRow::new(*id, locker.tenant())).collect())

@@ -24,7 +24,7 @@ pub const DEFAULT_PRIVATE: &str = "privateAttachments";
 
 /// A partition, the entity `attachments.partition`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = partitions, check_for_backend(Pg))]
+#[diesel(table_name = partitions, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Partition {
     /// The tenant; the nil UUID for the partitions that all tenants have.

@@ -1,6 +1,7 @@
 //! The quota of a tenant: the bytes that its files may have.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
@@ -45,6 +46,7 @@ impl Quota {
             .bind::<Array<SqlUuid>, _>(ids)
             .bind::<Array<BigInt>, _>(bytes)
             .bind::<Timestamptz, _>(now)
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -90,6 +92,7 @@ impl Entity for Quota {
             .bind::<SqlUuid, _>(tenant)
             .bind::<Array<SqlUuid>, _>(ids)
             .bind::<Timestamptz, _>(now)
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

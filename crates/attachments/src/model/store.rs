@@ -20,7 +20,7 @@ pub(crate) const CREDENTIALS: SealedColumn = SealedColumn {
 
 /// A place where files lie. Only its credentials change.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable)]
-#[diesel(table_name = stores, check_for_backend(Pg))]
+#[diesel(table_name = stores, treat_none_as_default_value = false, check_for_backend(Pg))]
 pub(crate) struct Store {
     /// The tenant.
     pub(crate) tenant_id: Uuid,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use backoffice_core::db::Recurring;
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::Filter;
@@ -83,7 +84,12 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
         attachments::content,
         attachments::content_rest,
     ));
-    Ok(found.first(&mut &*connection).await.optional()?)
+    Ok(found
+        .limit(1)
+        .prepared()
+        .get_result(&mut &*connection)
+        .await
+        .optional()?)
 }
 
 /// Where a file belongs, and whether everybody may read it.
@@ -114,7 +120,12 @@ pub async fn locate(connection: &AsyncPgConnection, id: Uuid) -> Result<Option<L
             attachments::organization_id,
             partitions::is_public,
         ));
-    Ok(found.first(&mut &*connection).await.optional()?)
+    Ok(found
+        .limit(1)
+        .prepared()
+        .get_result(&mut &*connection)
+        .await
+        .optional()?)
 }
 
 /// What is needed to send the bytes of a file.
@@ -148,7 +159,12 @@ pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, id: Uu
         .filter(scope.owns(attachments::tenant_id))
         .filter(attachments::id.eq(id))
         .select((Attachment::as_select(), partitions::is_public, STORE_SETTINGS));
-    Ok(found.first(&mut &*connection).await.optional()?)
+    Ok(found
+        .limit(1)
+        .prepared()
+        .get_result(&mut &*connection)
+        .await
+        .optional()?)
 }
 
 /// Returns the ids of those visible files that are attached to records of this kind, and to the record `from` if it is given, in ascending order.
@@ -170,5 +186,5 @@ pub async fn movable(
         files = files.filter(attachments::record_id.eq(from));
     }
     let found = files.order(attachments::id).select(attachments::id);
-    Ok(found.load(&mut &*connection).await?)
+    Ok(found.prepared().load(&mut &*connection).await?)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper, sql_query};
@@ -87,7 +88,7 @@ pub(crate) async fn lock_record(tx: &mut Tx<'_>, entity: &str, record: &str) -> 
         .bind::<SqlUuid, Uuid>(tx.tenant())
         .bind::<Text, _>(entity)
         .bind::<Text, _>(record);
-    let _locked: Over = statement.get_result(tx.conn()).await?;
+    let _locked: Over = statement.prepared().get_result(tx.conn()).await?;
     Ok(())
 }
 
@@ -106,6 +107,6 @@ pub(crate) async fn is_over(tx: &mut Tx<'_>, entity: &str, record: &str, key: Op
         .bind::<Text, _>(ALL_FIELDS)
         .bind::<Array<Text>, _>(keys)
         .bind::<Array<Integer>, _>(most);
-    let over: Over = statement.get_result(tx.conn()).await?;
+    let over: Over = statement.prepared().get_result(tx.conn()).await?;
     Ok(over.fields > 0)
 }

@@ -1,6 +1,6 @@
 //! Reads of the library: all files of a tenant.
 
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -184,6 +184,7 @@ pub async fn page(
         .limit(window.limit())
         .offset(window.offset())
         .select(listed!())
+        .prepared()
         .load(&mut &*connection);
     let is_filtered = *filter != LibraryFilter::default() || request.pattern.is_some() || request.ids.is_some();
     let total = || async {
@@ -207,7 +208,7 @@ pub(crate) async fn count(connection: &AsyncPgConnection, ctx: &RequestContext) 
     let (scope, restricted) = (ctx.scope(), hosts::restricted(ctx));
     if !restricted.is_empty() {
         let files = shown(scope, &restricted).select(count_star());
-        return files.get_result(&mut &*connection).await;
+        return files.prepared().get_result(&mut &*connection).await;
     }
     let statement = sql_query(
         "select coalesce(sum(file_count), 0)::bigint as files from attachments_counts \
@@ -215,7 +216,7 @@ pub(crate) async fn count(connection: &AsyncPgConnection, ctx: &RequestContext) 
     )
     .bind::<Nullable<SqlUuid>, _>(scope.tenant)
     .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone());
-    let counted: Counted = statement.get_result(&mut &*connection).await?;
+    let counted: Counted = statement.prepared().get_result(&mut &*connection).await?;
     Ok(counted.files)
 }
 

@@ -1,6 +1,7 @@
 //! Reads of links, and the count of their downloads.
 
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::dsl::auto_type;
 use diesel::sql_types::{BigInt, Timestamptz};
@@ -85,6 +86,7 @@ pub async fn count_download(connection: &mut AsyncPgConnection, link: &Link, now
     let live = live(link.tenant_id, now).filter(links::id.eq(link.id));
     let counted = update(live)
         .set((links::downloads.eq(links::downloads + 1), links::last_used_at.eq(now)))
+        .prepared()
         .execute(connection)
         .await?;
     Ok(counted > 0)

@@ -1,7 +1,7 @@
 //! Stored objects to which no file refers: not yet, or no more.
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query, update};
@@ -13,7 +13,7 @@ use crate::schema::attachments_staged as staged;
 
 /// An object that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Insertable)]
-#[diesel(table_name = staged)]
+#[diesel(table_name = staged, treat_none_as_default_value = false)]
 pub(crate) struct Staged {
     /// The tenant of the file.
     pub(crate) tenant_id: Uuid,
@@ -35,7 +35,11 @@ pub(crate) struct Staged {
 
 /// Inserts the row of an object that is about to be stored.
 pub(crate) async fn insert(connection: &mut AsyncPgConnection, row: &Staged) -> Result<()> {
-    insert_into(staged::table).values(row).execute(connection).await?;
+    insert_into(staged::table)
+        .values(row)
+        .prepared()
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -51,6 +55,7 @@ pub(crate) async fn note_upload(
         .filter(staged::id.eq(id));
     update(own)
         .set(staged::upload_id.eq(upload))
+        .prepared()
         .execute(connection)
         .await?;
     Ok(())

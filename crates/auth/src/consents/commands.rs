@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
@@ -90,6 +90,7 @@ impl Command for UpdateConsent {
             .on_conflict((consents::tenant_id, consents::id))
             .do_update()
             .set(ReplaceRow::<consents::table>::default())
+            .prepared()
             .execute(tx.conn())
             .await
             .map_err(|error| on_violation(KEY, Error::ConsentExists)(error.into()))?;

@@ -13,7 +13,7 @@ use crate::users::model::User;
 
 /// The decision of a user: a row of `auth_consents`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = consents, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = consents, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Consent {
     /// Tenant of the user.

@@ -2,6 +2,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use diesel::sql_types::{Bool, Nullable, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
@@ -72,6 +73,7 @@ async fn find(tx: &mut Tx<'_>, closing: Option<Closing>) -> Result<Administrator
         Some(Closing::Organization(id)) => (None, Some(id)),
     };
     sql_query("select pg_advisory_xact_lock(hashtext('auth.last_super_admin'))")
+        .prepared()
         .execute(tx.conn())
         .await?;
     tx.across_tenants(|connection| {
@@ -79,6 +81,7 @@ async fn find(tx: &mut Tx<'_>, closing: Option<Closing>) -> Result<Administrator
             Ok(sql_query(FIND)
                 .bind::<Nullable<SqlUuid>, _>(tenant)
                 .bind::<Nullable<SqlUuid>, _>(organization)
+                .prepared()
                 .get_result(connection)
                 .await?)
         })

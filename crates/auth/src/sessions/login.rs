@@ -1,6 +1,6 @@
 //! Sign-in with an address and a password.
 
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Call, Result, Scope};
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
@@ -109,6 +109,7 @@ pub(crate) async fn holds_role(call: &Call, candidate: &Candidate, names: &[Stri
     .bind::<SqlUuid, _>(candidate.tenant_id)
     .bind::<SqlUuid, _>(candidate.id)
     .bind::<Array<Text>, _>(names)
+    .prepared()
     .get_result(&mut *connection)
     .await?;
     Ok(held.is_held)
@@ -126,6 +127,7 @@ pub(crate) async fn is_super_admin(call: &Call, candidate: &Candidate) -> Result
     )
     .bind::<SqlUuid, _>(candidate.tenant_id)
     .bind::<SqlUuid, _>(candidate.id)
+    .prepared()
     .get_result(&mut *connection)
     .await?;
     Ok(held.is_held)
@@ -187,6 +189,7 @@ async fn rehash(
             .filter(users::password_hash.eq(&candidate.password_hash)),
     )
     .set(users::password_hash.eq(hash.expose_secret()))
+    .prepared()
     .execute(&mut *connection)
     .await?;
     Ok(hash.expose_secret().to_owned())

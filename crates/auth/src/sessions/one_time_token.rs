@@ -2,6 +2,7 @@
 
 use backoffice_core::collections;
 use backoffice_core::command::{Entity, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;
@@ -83,6 +84,7 @@ pub(crate) async fn issue(tx: &mut Tx<'_>, user: Uuid, token: &NewToken) -> Resu
             tokens::created_at.eq(now),
             tokens::updated_at.eq(now),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -104,6 +106,7 @@ pub(crate) async fn void(tx: &mut Tx<'_>, user: Uuid, purpose: Option<Purpose>) 
             .filter(tokens::voided_at.is_null()),
     )
     .set((tokens::voided_at.eq(now), tokens::updated_at.eq(now)))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -119,6 +122,7 @@ pub(crate) async fn mark_sent(call: &Call, tenant: Uuid, token: &NewToken) -> Re
             .filter(tokens::token_hash.eq(hash(token.clear()))),
     )
     .set((tokens::sent_at.eq(call.now), tokens::updated_at.eq(call.now)))
+    .prepared()
     .execute(connection)
     .await?;
     let id = call.platform().ids().at(call.now);
@@ -138,6 +142,7 @@ pub(crate) async fn consume(tx: &mut Tx<'_>, token: Uuid) -> Result<bool> {
             .filter(tokens::expires_at.gt(now)),
     )
     .set((tokens::used_at.eq(now), tokens::updated_at.eq(now)))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(used == 1)
@@ -177,6 +182,7 @@ pub(crate) async fn find_live(call: &Call, token: &str) -> Result<Option<LiveTok
     )
     .bind::<Binary, _>(hash(token))
     .bind::<Timestamptz, _>(call.now)
+    .prepared()
     .get_result(&mut *connection)
     .await
     .optional()?)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::{Connection, Prepared};
+use backoffice_core::db::{Connection, Prepared, Recurring};
 use backoffice_core::poll::RevocationPoll;
 use backoffice_core::{Result, Runtime, Scope};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
@@ -70,6 +70,7 @@ async fn write(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subje
             revocations::subject_kind.eq(kind),
             revocations::subject_id.eq(subject_id),
         ))
+        .prepared()
         .execute(connection)
         .await?;
     Ok(())
@@ -151,6 +152,7 @@ async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) 
 async fn sweep(runtime: &Runtime) -> Result<()> {
     let mut connection = runtime.database.unlogged(&Scope::system()).await?;
     sql_query("delete from auth_revocations where created_at < clock_timestamp() - interval '24 hours'")
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Sessions: started by a sign-in, ended for several reasons, never restored.
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::events::{Event, announce};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;
@@ -141,6 +141,7 @@ async fn end_surplus(
         sessions::end_reason.eq("surplus"),
         sessions::updated_at.eq(now),
     ))
+    .prepared()
     .execute(connection)
     .await?;
     Ok(())
@@ -161,6 +162,7 @@ pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, r
         sessions::end_reason.eq(reason),
         sessions::updated_at.eq(now),
     ))
+    .prepared()
     .execute(tx.conn())
     .await?;
     revocation::revoke(tx, Subject::User(user)).await
@@ -179,6 +181,7 @@ pub(crate) async fn end_of_tenant(tx: &mut Tx<'_>) -> Result<()> {
         sessions::end_reason.eq("tenant_closed"),
         sessions::updated_at.eq(now),
     ))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -202,6 +205,7 @@ pub(crate) async fn end_of_organization(tx: &mut Tx<'_>, organization: Uuid) -> 
         sessions::end_reason.eq("organization_closed"),
         sessions::updated_at.eq(now),
     ))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -317,6 +321,7 @@ pub(crate) async fn end_replaced(
         .bind::<SqlUuid, _>(access.map(|bearer| bearer.tenant).unwrap_or_default())
         .bind::<SqlUuid, _>(access.map(|bearer| bearer.session).unwrap_or_default())
         .bind::<Timestamptz, _>(call.now)
+.prepared()
         .load(&mut *connection)
         .await?
     };
@@ -352,6 +357,7 @@ async fn end(
     .bind::<Text, _>(reason)
     .bind::<SqlUuid, _>(session.unwrap_or_default())
     .bind::<diesel::sql_types::Bytea, _>(cookie.map(hash).unwrap_or_default())
+.prepared()
     .load(&mut **connection)
     .await?;
     let ids = call.platform().ids();

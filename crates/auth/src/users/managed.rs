@@ -3,6 +3,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use diesel::sql_types::{Bool, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query, update};
 use diesel_async::RunQueryDsl;
@@ -68,6 +69,7 @@ pub async fn exchange_roles(tx: &mut Tx<'_>, user: Uuid, names: &[&str], role: &
             .filter(users::id.eq(user)),
     )
     .set(users::updated_at.eq(now))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -85,6 +87,7 @@ pub async fn change_activity(tx: &mut Tx<'_>, user: Uuid, is_active: bool) -> Re
             .filter(users::id.eq(user)),
     )
     .set((users::is_active.eq(is_active), users::updated_at.eq(now)))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -119,6 +122,7 @@ pub async fn is_administrator(tx: &mut Tx<'_>, user: Uuid) -> Result<bool> {
     let row: Found = sql_query(IS_ADMINISTRATOR)
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(user)
+        .prepared()
         .get_result(tx.conn())
         .await?;
     Ok(row.found)

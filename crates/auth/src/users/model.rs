@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
@@ -28,7 +29,7 @@ const LINK_KIND: &str = "auth.user_role";
 
 /// A user: a row of `auth_users` without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = users, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = users, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct User {
     /// The tenant; the nil UUID for users of the platform.
@@ -57,7 +58,7 @@ pub struct User {
 
 /// A row of `auth_user_roles`: a user holds a role of their tenant or a global one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = links, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = links, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct UserRole {
     /// Tenant of the user.
@@ -169,6 +170,7 @@ impl Entity for User {
                 users::updated_at.eq(excluded(users::updated_at)),
                 users::deleted_at.eq(None::<Timestamp>),
             ))
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
@@ -201,6 +203,7 @@ impl Entity for User {
                 .filter(users::id.eq_any(ids)),
         )
         .set((users::deleted_at.eq(now), users::updated_at.eq(now)))
+        .prepared()
         .execute(tx.conn())
         .await?;
         Ok(())
@@ -342,6 +345,7 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRole>
     diesel::insert_into(links::table)
         .values(&kept)
         .on_conflict_do_nothing()
+        .prepared_if(kept.len() == 1)
         .execute(tx.conn())
         .await?;
     Ok(missing

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backoffice_core::collections::Beside;
 use backoffice_core::command::{Entity, LockedRow};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window, find_with};
 use backoffice_core::scope::{Owned, VisibleTenants};
@@ -159,7 +159,7 @@ pub(crate) async fn lock(
         .filter(users::id.eq_any(seen))
         .order(users::id);
     let rows = rows.select((users::id, users::tenant_id)).for_update();
-    Ok(rows.load(&mut &*connection).await?)
+    Ok(rows.prepared().load(&mut &*connection).await?)
 }
 
 /// Returns those of these users that the caller may see.
@@ -167,6 +167,7 @@ pub(crate) async fn seen(connection: &AsyncPgConnection, context: &RequestContex
     Ok(visible(context)
         .filter(users::id.eq_any(ids))
         .select(users::id)
+        .prepared()
         .load(&mut &*connection)
         .await?)
 }
@@ -179,7 +180,9 @@ pub async fn find(connection: &mut AsyncPgConnection, context: &RequestContext, 
     Ok(visible(context)
         .filter(users::id.eq(id))
         .select(User::as_select())
-        .first(connection)
+        .limit(1)
+        .prepared()
+        .get_result(connection)
         .await
         .optional()?)
 }
@@ -202,7 +205,9 @@ pub async fn acl(connection: &mut AsyncPgConnection, user: &User) -> Result<Opti
         .filter(auth_user_acls::tenant_id.eq(user.tenant_id))
         .filter(auth_user_acls::user_id.eq(user.id))
         .select(UserAcl::as_select())
-        .first(connection)
+        .limit(1)
+        .prepared()
+        .get_result(connection)
         .await
         .optional()?)
 }
@@ -218,7 +223,9 @@ pub(crate) async fn password_hash(
         .filter(users::id.eq(id))
         .filter(users::deleted_at.is_null())
         .select(users::password_hash)
-        .first(connection)
+        .limit(1)
+        .prepared()
+        .get_result(connection)
         .await
         .optional()?;
     Ok(hash.flatten())

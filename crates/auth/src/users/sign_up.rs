@@ -1,6 +1,7 @@
 //! Functions for modules through which persons get accounts without an administrator.
 
 use backoffice_core::blocking::QueuePosition;
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Detail, Result};
 use diesel::sql_types::{Bool, Text};
@@ -29,6 +30,7 @@ pub async fn has_account(connection: &mut AsyncPgConnection, address: &str) -> R
              select from directory_tenants t where t.tenant_id = u.tenant_id and t.id = u.tenant_id and t.deleted_at is null))) as found",
     )
     .bind::<Text, _>(email::normalized(address))
+.prepared()
     .get_result(connection)
     .await?;
     Ok(row.found)

@@ -1,7 +1,7 @@
 //! What bounds the rules of a tenant, and what their effects may do.
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Rejection, RequestContext, Result};
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -58,6 +58,7 @@ pub(crate) async fn check_numbers(tx: &mut Tx<'_>, before: Option<&Rule>, rule: 
     let tenant = tx.tenant();
     sql_query("select pg_advisory_xact_lock(hashtextextended('business_rules:' || $1::text, 0))")
         .bind::<SqlUuid, _>(tenant)
+        .prepared()
         .execute(tx.conn())
         .await?;
     let statement = sql_query(NUMBERS)

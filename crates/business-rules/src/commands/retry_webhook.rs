@@ -1,6 +1,7 @@
 //! Sends a failed webhook again.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Feature, Rejection, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
@@ -47,6 +48,7 @@ impl Command for RetryWebhookDelivery {
                 deliveries::error.eq(None::<String>),
                 deliveries::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         if queued == 0 {

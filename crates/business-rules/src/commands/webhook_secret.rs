@@ -1,7 +1,7 @@
 //! Creates and revokes secrets of webhooks.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Feature, Rejection, RequestContext, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -115,6 +115,7 @@ impl Command for CreateWebhookSecret {
                 secrets::created_at.eq(now),
                 secrets::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         tx.wrote_secret("secret");

@@ -1,6 +1,7 @@
 //! What the transaction at the end of a run writes: rows of the log, webhooks, notifications and events.
 
 use backoffice_core::command::EntityRef;
+use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::{Call, Result, Timestamp};
@@ -219,7 +220,11 @@ fn row(about: About<'_>, run: &RuleRun) -> LogRow {
 /// When the database can't be reached.
 pub(crate) async fn write_rows(connection: &mut AsyncPgConnection, rows: &[LogRow]) -> Result<()> {
     for chunk in rows.chunks(CHUNK) {
-        insert_into(logs::table).values(chunk).execute(connection).await?;
+        insert_into(logs::table)
+            .values(chunk)
+            .prepared_if(chunk.len() == 1)
+            .execute(connection)
+            .await?;
     }
     Ok(())
 }

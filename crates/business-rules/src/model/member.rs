@@ -19,7 +19,7 @@ use crate::{acl, query};
 
 /// A rule in a set, the entity `business_rules.set_member`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = members, check_for_backend(Pg))]
+#[diesel(table_name = members, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct SetMember {
     /// The tenant.

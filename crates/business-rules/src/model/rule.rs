@@ -18,7 +18,7 @@ use crate::{acl, compiled, query};
 
 /// A rule, the entity `business_rules.rule`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = rules, check_for_backend(Pg))]
+#[diesel(table_name = rules, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = BusinessRule)]
 pub struct Rule {

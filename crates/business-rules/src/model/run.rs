@@ -1,7 +1,7 @@
 //! Executions that clients request.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -13,7 +13,7 @@ use crate::schema::business_rules_runs as runs;
 
 /// An execution, the entity `business_rules.run`. Its results are rows of the log of executions.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = runs, check_for_backend(Pg))]
+#[diesel(table_name = runs, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
     /// The tenant.
@@ -46,6 +46,7 @@ impl Run {
             .on_conflict((runs::tenant_id, runs::id))
             .do_update()
             .set(ReplaceRow::<runs::table>::default())
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         Ok(())

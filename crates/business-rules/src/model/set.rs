@@ -16,7 +16,7 @@ use crate::{acl, query};
 
 /// A set of rules that run in an order of their own, the entity `business_rules.set`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = sets, check_for_backend(Pg))]
+#[diesel(table_name = sets, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = BusinessRuleSet)]
 pub struct RuleSet {

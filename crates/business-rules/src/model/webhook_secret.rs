@@ -1,6 +1,7 @@
 //! Secrets with which webhooks are signed.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -80,6 +81,7 @@ impl Entity for WebhookSecret {
                 secrets::revoked_at.eq(now),
                 secrets::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

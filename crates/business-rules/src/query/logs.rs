@@ -27,7 +27,7 @@ pub(crate) const TABLE: MonthlyTable = MonthlyTable {
 
 /// An execution of a rule.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
-#[diesel(table_name = logs, check_for_backend(Pg))]
+#[diesel(table_name = logs, treat_none_as_default_value = false, check_for_backend(Pg))]
 pub struct LogRow {
     /// The tenant.
     pub tenant_id: Uuid,

@@ -1,7 +1,7 @@
 //! The rows of deliveries.
 
 use backoffice_core::command::{Entity, Tx};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::jobs::{NewJob, enqueue, notify_after_commit};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -22,7 +22,7 @@ const CHUNK: usize = 100;
 
 /// A webhook to send.
 #[derive(Debug, Clone, Insertable)]
-#[diesel(table_name = deliveries)]
+#[diesel(table_name = deliveries, treat_none_as_default_value = false)]
 pub(crate) struct NewDelivery {
     pub(crate) tenant_id: Uuid,
     pub(crate) id: Uuid,
@@ -45,7 +45,11 @@ pub(crate) struct NewDelivery {
 pub(crate) async fn write(connection: &mut AsyncPgConnection, call: &Call, new: &[NewDelivery]) -> Result<()> {
     let Some(first) = new.first() else { return Ok(()) };
     for chunk in new.chunks(CHUNK) {
-        insert_into(deliveries::table).values(chunk).execute(connection).await?;
+        insert_into(deliveries::table)
+            .values(chunk)
+            .prepared_if(chunk.len() == 1)
+            .execute(connection)
+            .await?;
     }
     let job = SendWebhooks { batch: first.batch_id };
     enqueue(connection, call, &NewJob::of_system(first.tenant_id, job)).await?;

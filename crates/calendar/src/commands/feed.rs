@@ -1,6 +1,7 @@
 //! Creates and deletes feeds of the caller.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Rejection, Result};
 use diesel::dsl::count_star;
 use diesel::sql_types::{Text, Uuid as SqlUuid};
@@ -46,6 +47,7 @@ impl Command for CreateFeed {
         sql_query("select pg_advisory_xact_lock(hashtextextended($2 || $1::text, 0))")
             .bind::<SqlUuid, _>(user)
             .bind::<Text, _>("calendar.feeds:")
+            .prepared()
             .execute(tx.conn())
             .await?;
         let own = feeds::table
@@ -58,6 +60,7 @@ impl Command for CreateFeed {
         }
         insert_into(feeds::table)
             .values((&self.feed, feeds::token_hash.eq(&self.token.hash)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         tx.wrote_secret("tokenHash");

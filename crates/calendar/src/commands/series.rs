@@ -1,6 +1,7 @@
 //! Creates, updates, ends, deletes and extends series.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::sql_query;
@@ -310,6 +311,7 @@ impl UpdateSeries {
             .bind::<SqlUuid, _>(tenant)
             .bind::<SqlUuid, _>(self.id)
             .bind::<SqlDate, _>(from)
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -323,6 +325,7 @@ impl UpdateSeries {
             .bind::<SqlUuid, _>(self.id)
             .bind::<SqlDate, _>(from)
             .bind::<Bool, _>(ends)
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
 use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{PreparedIf, ReplaceRow};
+use backoffice_core::db::{PreparedIf, Recurring, ReplaceRow};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Feature, Patch, Placement, Result, Timestamp};
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
@@ -274,6 +274,7 @@ impl Command for DeleteWindow {
                 .bind::<SqlUuid, _>(tenant)
                 .bind::<SqlUuid, _>(self.id)
                 .bind::<Timestamptz, _>(now)
+                .prepared()
                 .execute(tx.conn())
                 .await?;
         }

@@ -32,7 +32,7 @@ pub struct FeedFilter {
 
 /// A feed of a user, the entity `calendar.feed`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Queryable, Selectable, Insertable, ToSchema)]
-#[diesel(table_name = feeds, check_for_backend(Pg))]
+#[diesel(table_name = feeds, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CalendarFeed)]
 pub struct Feed {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Prepared, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
@@ -29,7 +29,7 @@ use crate::{acl, query};
 
 /// A series: a row of `calendar_series`. Its windows without exceptions follow from it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = series, check_for_backend(Pg))]
+#[diesel(table_name = series, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CalendarSeries)]
 pub struct SeriesRow {
@@ -269,7 +269,11 @@ impl Entity for Series {
             .select((series::id, series::tenant_id))
             .for_update();
         let mut connections = (locker.connection(), locker.connection());
-        let (_locked, rows) = try_join(zones.execute(&mut connections.0), rows.load(&mut connections.1)).await?;
+        let (_locked, rows) = try_join(
+            Prepared(zones).execute(&mut connections.0),
+            rows.load(&mut connections.1),
+        )
+        .await?;
         Ok(rows)
     }
 
@@ -360,6 +364,7 @@ pub(crate) async fn write_rows(tx: &mut Tx<'_>, rows: Vec<SeriesRow>) -> Result<
         .on_conflict((series::tenant_id, series::id))
         .do_update()
         .set(ReplaceRow::<series::table>::default())
+        .prepared_if(rows.len() == 1)
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -377,6 +382,7 @@ pub(crate) async fn add_windows(tx: &mut Tx<'_>, mut rows: Vec<Window>) -> Resul
             .values(chunk)
             .on_conflict((windows::tenant_id, windows::series_id, windows::series_date))
             .do_nothing()
+            .prepared_if(chunk.len() == 1)
             .execute(tx.conn())
             .await?;
     }

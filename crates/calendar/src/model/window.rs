@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::Prepared;
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
@@ -25,7 +26,7 @@ use crate::{acl, query};
 
 /// A window, the entity `calendar.window`. The days are stored by clients; the instants are derived from them in the zone of the organization.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = windows, check_for_backend(Pg))]
+#[diesel(table_name = windows, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CalendarWindow)]
 pub struct Window {
@@ -130,7 +131,11 @@ impl Entity for Window {
         let visible = query::windows::in_scope(locker.scope()).filter(windows::id.eq_any(ids));
         let rows = visible.order(windows::id).select(Self::as_select()).for_update();
         let mut connections = (locker.connection(), locker.connection());
-        let (_locked, rows) = try_join(zones.execute(&mut connections.0), rows.load(&mut connections.1)).await?;
+        let (_locked, rows) = try_join(
+            Prepared(zones).execute(&mut connections.0),
+            rows.load(&mut connections.1),
+        )
+        .await?;
         Ok(crud::locked(rows))
     }
 

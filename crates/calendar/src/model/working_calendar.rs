@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Date as SqlDate, Text, Timestamptz, Uuid as SqlUuid};
@@ -103,6 +104,7 @@ impl Entity for WorkingCalendar {
         sql_query(LOCK)
             .bind::<SqlUuid, _>(tenant)
             .bind::<Array<SqlUuid>, _>(&visible)
+            .prepared()
             .execute(&mut locker.connection())
             .await?;
         Ok(visible.into_iter().map(|id| LockedRow::new(id, tenant)).collect())
@@ -201,6 +203,7 @@ pub(crate) async fn write(tx: &mut Tx<'_>, rows: Vec<WorkingCalendar>) -> Result
         .bind::<Array<Text>, _>(rows.iter().map(|row| row.off_weekdays.join(",")).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(rows.iter().map(|row| row.created_at).collect::<Vec<_>>())
         .bind::<Timestamptz, _>(now)
+        .prepared()
         .execute(tx.conn())
         .await?;
     let days: Vec<(Uuid, &Holiday)> = rows
@@ -212,6 +215,7 @@ pub(crate) async fn write(tx: &mut Tx<'_>, rows: Vec<WorkingCalendar>) -> Result
         .bind::<SqlUuid, _>(tenant)
         .bind::<Array<SqlUuid>, _>(&ids)
         .bind::<Array<SqlUuid>, _>(&day_ids)
+        .prepared()
         .execute(tx.conn())
         .await?;
     sql_query(WRITE_HOLIDAYS)
@@ -225,6 +229,7 @@ pub(crate) async fn write(tx: &mut Tx<'_>, rows: Vec<WorkingCalendar>) -> Result
                 .collect::<Vec<_>>(),
         )
         .bind::<Timestamptz, _>(now)
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())

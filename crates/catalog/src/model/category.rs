@@ -1,6 +1,7 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Rejection, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
@@ -20,7 +21,7 @@ use crate::{acl, query};
 
 /// A category.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = categories, check_for_backend(Pg))]
+#[diesel(table_name = categories, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogCategory)]
 pub struct Category {
@@ -133,6 +134,7 @@ async fn lies_below_itself(tx: &mut Tx<'_>, id: Uuid) -> Result<bool> {
     let tenant = tx.tenant();
     sql_query("select pg_advisory_xact_lock(hashtextextended('catalog_categories' || $1, 0))")
         .bind::<Text, _>(tenant.to_string())
+        .prepared()
         .execute(tx.conn())
         .await?;
     let circle: Circle = sql_query(
@@ -145,6 +147,7 @@ async fn lies_below_itself(tx: &mut Tx<'_>, id: Uuid) -> Result<bool> {
     )
     .bind::<SqlUuid, _>(tenant)
     .bind::<SqlUuid, _>(id)
+    .prepared()
     .get_result(tx.conn())
     .await?;
     Ok(circle.is_closed)

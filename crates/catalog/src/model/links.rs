@@ -1,6 +1,7 @@
 //! Links between products and categories. A link is deleted and restored with either of them.
 
 use backoffice_core::command::{Entity, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -13,12 +14,15 @@ use crate::schema::{
     catalog_categories as categories, catalog_product_categories as links, catalog_products as products,
 };
 
+/// Links that are written so often together that the statement is kept.
+const FEW: usize = 4;
+
 /// The name of the links in snapshots.
 pub(super) const LINK_KIND: &str = "catalog.product_category";
 
 /// A link between a product and a category.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = links, check_for_backend(Pg))]
+#[diesel(table_name = links, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LinkRow {
     pub(crate) tenant_id: Uuid,
@@ -82,6 +86,7 @@ impl Links {
         insert_into(links::table)
             .values(&whole)
             .on_conflict_do_nothing()
+            .prepared_if(whole.len() <= FEW)
             .execute(tx.conn())
             .await?;
         let kind = match self {

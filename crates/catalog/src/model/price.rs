@@ -22,7 +22,7 @@ pub type Rate = Decimal<4>;
 
 /// A price.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = prices, check_for_backend(Pg))]
+#[diesel(table_name = prices, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogPrice)]
 pub struct Price {

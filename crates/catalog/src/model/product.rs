@@ -22,7 +22,7 @@ use crate::{acl, query};
 
 /// A product.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = products, check_for_backend(Pg))]
+#[diesel(table_name = products, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogProduct)]
 pub struct Product {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use backoffice_core::slug::SlugForm;
 use diesel::sql_types::Text;
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, TextExpressionMethods, sql_query};
@@ -23,6 +24,7 @@ pub(crate) async fn lock_slugs(tx: &mut Tx<'_>, organization: Uuid) -> Result<()
     let name = format!("catalog.category.slug {} {organization}", tx.tenant());
     sql_query("select pg_advisory_xact_lock(hashtextextended($1, 0))")
         .bind::<Text, _>(name)
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())

@@ -19,7 +19,7 @@ use crate::{acl, query};
 
 /// A variant.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = variants, check_for_backend(Pg))]
+#[diesel(table_name = variants, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CatalogVariant)]
 pub struct Variant {

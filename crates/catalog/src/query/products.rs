@@ -1,7 +1,7 @@
 //! Products.
 
 use backoffice_core::command::Entity;
-use backoffice_core::db::{Prepared, read_documents};
+use backoffice_core::db::{Prepared, Recurring, read_documents};
 use backoffice_core::list::{Order, Page, SortField, Sortable, Window, find_texts};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -274,6 +274,11 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
     let found = in_scope(scope)
         .filter(products::id.eq(id))
         .select(summary!(Product::as_select()));
-    let found: Option<(Product, Vec<Uuid>, i64)> = found.first(&mut &*connection).await.optional()?;
+    let found: Option<(Product, Vec<Uuid>, i64)> = found
+        .limit(1)
+        .prepared()
+        .get_result(&mut &*connection)
+        .await
+        .optional()?;
     Ok(found.map(summary))
 }

@@ -1,6 +1,6 @@
 //! Variants.
 
-use backoffice_core::db::{DocumentTexts, Prepared, read_documents};
+use backoffice_core::db::{DocumentTexts, Prepared, Recurring, read_documents};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -149,6 +149,7 @@ pub async fn of_product(connection: &AsyncPgConnection, scope: &Scope, product: 
         .order((variants::position, variants::id))
         .limit(MOST_OF_PRODUCT)
         .select(without_options!())
+        .prepared()
         .load(&mut &*connection)
         .await?;
     with_options(connection, rows, OPTIONS_OF_PRODUCT).await

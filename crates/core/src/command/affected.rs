@@ -17,6 +17,7 @@ use super::execute::entity;
 use super::snapshot::{Snapshot, Snapshots};
 use super::tx::Tx;
 use super::versions::{self, Key};
+use crate::db::Recurring;
 use crate::error::{Rejection, Result};
 use crate::events::Event;
 use crate::time::Timestamp;
@@ -182,6 +183,7 @@ async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Op
     .bind::<SqlUuid, _>(tenant)
     .bind::<SqlUuid, _>(log_id)
     .bind::<Timestamptz, _>(now)
+.prepared()
     .load(tx.conn())
     .await?)
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::tx::Tx;
 use super::{CommandResponse, Operation};
 use crate::context::{IdempotencyKey, RequestContext};
-use crate::db::{Prepared, core_idempotency_keys as keys};
+use crate::db::{Prepared, Recurring, core_idempotency_keys as keys};
 use crate::error::{Error, Rejection, Result, StoredResponse};
 use crate::scope::{Scope, VisibleTenants};
 
@@ -39,6 +39,7 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
     };
     let lock: Lock = sql_query("select pg_try_advisory_xact_lock($1) as granted")
         .bind::<BigInt, _>(lock_number(context, key))
+        .prepared()
         .get_result(tx.conn())
         .await?;
     if !lock.granted {
@@ -148,6 +149,7 @@ pub(super) async fn amend(context: &RequestContext, field: &str, value: &Value) 
     .bind::<Text, _>(&key.key)
     .bind::<Text, _>(field)
     .bind::<Jsonb, _>(value)
+    .prepared()
     .execute(&mut *connection)
     .await?;
     Ok(())

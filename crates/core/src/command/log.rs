@@ -15,7 +15,7 @@ use super::token::UndoToken;
 use super::tx::Tx;
 use super::{Class, CommandInfo};
 use crate::context::RequestContext;
-use crate::db::PreparedSql;
+use crate::db::{PreparedSql, Recurring};
 use crate::error::{Error, Result};
 use crate::events::{Event, EventRows};
 use crate::identity::ActorKind;
@@ -312,6 +312,7 @@ pub(super) async fn write_failure(
         .bind::<Nullable<Text>, _>(parent.map(|(_, id)| id))
         .bind::<Array<Text>, _>(&place.related)
         .bind::<Nullable<SqlUuid>, _>(progress_job(context))
+        .prepared()
         .execute(connection)
         .await?;
     Ok(())

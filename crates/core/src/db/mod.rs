@@ -30,7 +30,7 @@ use long_transactions::{LongTransactionPermit, LongTransactions};
 pub use migrate::{MigrationState, Migrations, migrate, migrate_over, migration_state, revert_all};
 pub use pool::Connection;
 pub(crate) use prepared::PreparedSql;
-pub use prepared::{Prepared, PreparedIf};
+pub use prepared::{Prepared, PreparedIf, Recurring};
 pub use replace::{ColumnNames, ReplaceRow};
 pub use rights::{close_database, open_rights};
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};

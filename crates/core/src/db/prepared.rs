@@ -88,6 +88,21 @@ impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for PreparedIf<Q> {
     }
 }
 
+/// Wraps statements at the end of their construction: `update(…).set(…).prepared().execute(…)`.
+pub trait Recurring: Sized {
+    /// Returns the statement as [`Prepared`].
+    fn prepared(self) -> Prepared<Self> {
+        Prepared(self)
+    }
+
+    /// Returns the statement as [`PreparedIf`] the condition holds.
+    fn prepared_if(self, condition: bool) -> PreparedIf<Self> {
+        PreparedIf(self, condition)
+    }
+}
+
+impl<Q: QueryFragment<Pg>> Recurring for Q {}
+
 #[cfg(test)]
 mod tests {
     use diesel::sql_query;

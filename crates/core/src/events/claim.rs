@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use time::Duration;
 use uuid::Uuid;
 
-use crate::db::Prepared;
+use crate::db::{Prepared, Recurring};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
 use crate::platform::Runtime;
@@ -63,6 +63,7 @@ pub async fn create_cursors(runtime: &Runtime) -> Result<()> {
     .bind::<Array<Text>, _>(subscribers.names())
     .bind::<Array<Bool>, _>(subscribers.replays())
     .bind::<SqlUuid, _>(PLATFORM_TENANT)
+.prepared()
     .execute(&mut *connection)
     .await?;
     Ok(())

@@ -13,6 +13,7 @@ use super::claim::Claimed;
 use super::{StoredEvent, Subscriber, dead_letters, stored};
 use crate::backoff::spread;
 use crate::context::Call;
+use crate::db::Prepared;
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 use crate::scope::Scope;
@@ -145,7 +146,7 @@ async fn advance(
     now: Timestamp,
     error: Option<&str>,
 ) -> Result<()> {
-    sql_query(
+    let statement = sql_query(
         "update core_event_cursors set last_seq = $4, attempt = $5, next_at = $6, updated_at = $7, last_error = left($8, 2000), \
              lease_owner = null, lease_until = null \
          where tenant_id = $1 and id = $2 and lease_owner = $3",
@@ -157,9 +158,8 @@ async fn advance(
     .bind::<Integer, _>(attempt)
     .bind::<Timestamptz, _>(next)
     .bind::<Timestamptz, _>(now)
-    .bind::<Nullable<Text>, _>(error)
-    .execute(connection)
-    .await?;
+    .bind::<Nullable<Text>, _>(error);
+    Prepared(statement).execute(connection).await?;
     Ok(())
 }
 
@@ -197,15 +197,13 @@ struct Held {
 
 /// Locks the cursor; fails if another relay holds it.
 async fn fence(connection: &mut AsyncPgConnection, cursor: &Claimed) -> Result<()> {
-    let held: Option<Held> = sql_query(
+    let statement = sql_query(
         "select 1 as held from core_event_cursors where tenant_id = $1 and id = $2 and lease_owner = $3 for update",
     )
     .bind::<SqlUuid, _>(cursor.tenant_id)
     .bind::<SqlUuid, _>(cursor.id)
-    .bind::<SqlUuid, _>(cursor.lease_owner)
-    .get_result(connection)
-    .await
-    .optional()?;
+    .bind::<SqlUuid, _>(cursor.lease_owner);
+    let held: Option<Held> = Prepared(statement).get_result(connection).await.optional()?;
     match held {
         Some(_) => Ok(()),
         None => Err(Error::internal("another relay holds the cursor")),

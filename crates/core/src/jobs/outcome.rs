@@ -4,7 +4,7 @@ use super::claim::Claimed;
 use super::{DeadJob, doubled};
 use crate::backoff::spread;
 use crate::context::Call;
-use crate::db::Prepared;
+use crate::db::{Prepared, Recurring};
 use crate::error::{Error, Result};
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
@@ -86,6 +86,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .bind::<SqlUuid, _>(job.tenant_id)
     .bind::<SqlUuid, _>(job.id)
     .bind::<SqlUuid, _>(job.lease_owner)
+    .prepared()
     .get_result(&mut **transaction.connection())
     .await
     .optional()?;
@@ -108,6 +109,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .bind::<Integer, _>(attempt)
     .bind::<Timestamptz, _>(now.after(wait * spread(random) / 1000))
     .bind::<Text, _>(error.to_string())
+.prepared()
     .execute(&mut **transaction.connection())
     .await?;
     if is_dead && let Some(kind) = kind {

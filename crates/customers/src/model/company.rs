@@ -18,7 +18,7 @@ use crate::{acl, query};
 
 /// A company.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = companies, check_for_backend(Pg))]
+#[diesel(table_name = companies, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CompanyRow)]
 pub struct Company {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Placement, Result, Timestamp};
 use diesel::pg::Pg;
@@ -212,6 +212,7 @@ async fn upsert(tx: &mut Tx<'_>, rows: &[Deal]) -> Result<()> {
         .on_conflict((deals::tenant_id, deals::id))
         .do_update()
         .set(ReplaceRow::<deals::table>::default())
+        .prepared_if(rows.len() == 1)
         .execute(tx.conn())
         .await?;
     Ok(())

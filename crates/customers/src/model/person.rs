@@ -17,7 +17,7 @@ use crate::{acl, query};
 
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = people, check_for_backend(Pg))]
+#[diesel(table_name = people, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PersonRow)]
 pub struct Person {

@@ -18,7 +18,7 @@ use crate::{acl, query};
 
 /// A pipeline. It serves the deals of its organization and of those below it. Its stages are deleted and restored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = pipelines, check_for_backend(Pg))]
+#[diesel(table_name = pipelines, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PipelineRow)]
 pub struct Pipeline {

@@ -1,7 +1,7 @@
 //! Stages of pipelines.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -17,7 +17,7 @@ use crate::{acl, query};
 
 /// A stage of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = stages, check_for_backend(Pg))]
+#[diesel(table_name = stages, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = StageRow)]
 pub struct Stage {
@@ -86,6 +86,7 @@ pub(super) async fn restore(tx: &mut Tx<'_>, mut rows: Vec<Stage>) -> Result<()>
         .on_conflict((stages::tenant_id, stages::id))
         .do_update()
         .set(ReplaceRow::<stages::table>::default())
+        .prepared_if(rows.len() == 1)
         .execute(tx.conn())
         .await?;
     Ok(())

@@ -1,6 +1,7 @@
 //! The fields of devices in requests.
 
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use backoffice_core::input::rules::Violation;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Patch, Result, Timestamp};
@@ -214,6 +215,7 @@ pub(super) async fn note_seen(tx: &mut Tx<'_>, id: Uuid, at: Option<Timestamp>) 
     let own = devices::table.filter(devices::tenant_id.eq(tx.tenant()));
     update(own.filter(devices::id.eq(id)))
         .set(devices::last_seen_at.eq(at))
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -289,6 +291,7 @@ async fn take_token(tx: &mut Tx<'_>, row: &Device, hash: &[u8]) -> Result<()> {
             devices::push_token_hash.eq(&none),
             devices::push_token_updated_at.eq(tx.now()),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -323,6 +326,7 @@ async fn store_token(tx: &mut Tx<'_>, id: Uuid, token: Option<(Vec<u8>, Vec<u8>)
             devices::push_token_updated_at.eq(now),
             devices::push_key.eq(key),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Updates a tenant.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, RequestContext, Result};
 use diesel::{AsChangeset, ExpressionMethods, QueryDsl, update};
@@ -110,6 +111,7 @@ impl Command for UpdateTenant {
         }
         update(query::tenants_in_scope(tx.scope()).filter(tenants::id.eq(self.id)))
             .set((&self.changes, tenants::updated_at.eq(tx.now())))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

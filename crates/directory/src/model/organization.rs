@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud;
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -15,7 +16,7 @@ use crate::{Error, acl, query, tree};
 
 /// An organization. It is deleted by setting `deleted_at`; rows of other modules that refer to it stay.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = organizations, check_for_backend(Pg))]
+#[diesel(table_name = organizations, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {
     /// The tenant.
@@ -73,6 +74,7 @@ impl Entity for Organization {
         let (tenant, now) = (tx.tenant(), tx.now());
         update(query::organizations_of(tenant).filter(organizations::id.eq_any(ids)))
             .set((organizations::deleted_at.eq(now), organizations::updated_at.eq(now)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

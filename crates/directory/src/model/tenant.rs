@@ -1,7 +1,7 @@
 //! Tenants.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
@@ -14,7 +14,7 @@ use crate::{acl, query};
 
 /// A tenant. It is deleted by setting `deleted_at`; its data stays.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
-#[diesel(table_name = tenants, check_for_backend(Pg))]
+#[diesel(table_name = tenants, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
     /// The same as `id`.
@@ -73,6 +73,7 @@ impl Entity for Tenant {
             .on_conflict((tenants::tenant_id, tenants::id))
             .do_update()
             .set(ReplaceRow::<tenants::table>::default())
+            .prepared_if(rows.len() == 1)
             .execute(tx.conn())
             .await?;
         Ok(Vec::new())
@@ -86,6 +87,7 @@ impl Entity for Tenant {
             .filter(tenants::id.eq_any(ids));
         update(live)
             .set((tenants::deleted_at.eq(now), tenants::updated_at.eq(now)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Scope};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -59,6 +60,7 @@ pub(super) async fn load(
         .bind::<Array<SqlUuid>, _>(tenants)
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Nullable<Array<SqlUuid>>, _>(&scope.organizations)
+        .prepared()
         .load(connection)
         .await?;
     Ok(facts.into_iter().map(|facts| (facts.id, facts)).collect())

@@ -1,6 +1,7 @@
 //! Assignments of resources to job sites.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::PreparedIf;
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::Bool;
@@ -21,7 +22,7 @@ use backoffice_calendar::Day;
 
 /// A resource that works on a job site for some time.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, ToSchema)]
-#[diesel(table_name = assignments, check_for_backend(Pg))]
+#[diesel(table_name = assignments, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = DispatchAssignment)]
 pub struct Assignment {
@@ -69,7 +70,7 @@ impl Assignment {
     /// Inserts rows, or replaces the stored ones. An assignment that moves to a later start is reminded of again.
     pub(crate) async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
         let reminded = "case when excluded.start_at > dispatch_assignments.start_at then null else dispatch_assignments.reminded_at end";
-        insert_into(assignments::table)
+        let statement = insert_into(assignments::table)
             .values(rows)
             .on_conflict((assignments::tenant_id, assignments::id))
             .do_update()
@@ -87,9 +88,8 @@ impl Assignment {
                 assignments::created_at.eq(excluded(assignments::created_at)),
                 assignments::updated_at.eq(excluded(assignments::updated_at)),
                 assignments::reminded_at.eq(sql(reminded)),
-            ))
-            .execute(tx.conn())
-            .await?;
+            ));
+        PreparedIf(statement, rows.len() == 1).execute(tx.conn()).await?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Job sites. A deleted one remains as a tombstone, to which past assignments refer.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -16,7 +17,7 @@ use backoffice_calendar::Day;
 
 /// A place where work is done.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = job_sites, check_for_backend(Pg))]
+#[diesel(table_name = job_sites, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = DispatchJobSite)]
 pub struct JobSite {
@@ -83,6 +84,7 @@ impl Entity for JobSite {
         let own = job_sites::table.filter(job_sites::tenant_id.eq(tx.tenant()));
         update(own.filter(job_sites::id.eq_any(ids)))
             .set((job_sites::deleted_at.eq(now), job_sites::updated_at.eq(now)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

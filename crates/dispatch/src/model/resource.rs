@@ -3,6 +3,7 @@
 use backoffice_auth::find_tenant_users;
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -17,7 +18,7 @@ use crate::{acl, after_change, query};
 
 /// What can be assigned to job sites.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
-#[diesel(table_name = resources, check_for_backend(Pg))]
+#[diesel(table_name = resources, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 #[schema(as = DispatchResource)]
 pub struct Resource {
@@ -92,6 +93,7 @@ impl Entity for Resource {
         let own = resources::table.filter(resources::tenant_id.eq(tx.tenant()));
         update(own.filter(resources::id.eq_any(ids)))
             .set((resources::deleted_at.eq(now), resources::updated_at.eq(now)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

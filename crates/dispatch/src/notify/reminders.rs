@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use backoffice_calendar::{Day, zone_of};
+use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use backoffice_notifications::send_last;
@@ -85,6 +86,7 @@ impl Job for RemindWorkers {
             .bind::<Timestamptz, _>(now)
             .bind::<Timestamptz, _>(latest)
             .bind::<BigInt, _>(CHUNK)
+            .prepared()
             .get_results(connection)
             .await?;
         let Some(tenant) = due.as_slice().first().map(|one| one.tenant_id) else {

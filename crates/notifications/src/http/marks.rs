@@ -1,6 +1,6 @@
 //! Marks of the recipient. They are not part of the tenant's data: they write no log entry and can't be undone.
 
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::http::{Access, Done, Id, Json, Path, Routes};
 use backoffice_core::{Rejection, RequestContext, Result};
 use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
@@ -110,6 +110,7 @@ async fn read_all_notifications(ctx: RequestContext) -> Result<Json<MarkedRead>>
             notifications::read_at.eq(now),
             notifications::updated_at.eq(now),
         ))
+        .prepared()
         .execute(&mut *connection)
         .await?;
     Ok(Json(MarkedRead { updated }))

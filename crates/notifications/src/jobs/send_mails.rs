@@ -1,5 +1,5 @@
 use backoffice_auth::{UserMail, mail_user};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::jobs::{Job, Queue, Step, Work};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -66,6 +66,7 @@ impl Job for SendMails {
             update(notifications::table.filter(notifications::tenant_id.eq(tenant)))
                 .filter(notifications::id.eq(id))
                 .set(notifications::email_sent_at.eq(now))
+                .prepared()
                 .execute(chunk.connection())
                 .await?;
         }

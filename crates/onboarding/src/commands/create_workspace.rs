@@ -1,5 +1,6 @@
 use backoffice_auth::{FirstConsent, FirstUser, has_account};
 use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Feature, Rejection, RequestContext, Result};
 use backoffice_directory::commands::{CreateTenant, NewTenant};
@@ -117,6 +118,7 @@ impl Command for CreateWorkspace {
                 requests::new_user_id.eq(Some(self.user.id)),
                 requests::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -14,11 +14,13 @@ use diesel_async::RunQueryDsl;
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 
 /// Lets the requests of one address wait for each other until the end of the transaction.
 async fn lock_address(tx: &mut Tx<'_>, email_hash: &[u8]) -> Result<()> {
     sql_query("select pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 1100))")
         .bind::<Binary, _>(email_hash)
+        .prepared()
         .execute(tx.conn())
         .await?;
     Ok(())

@@ -1,4 +1,5 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Feature, Result, Timestamp};
@@ -94,6 +95,7 @@ impl Command for SubmitRequest {
                 requests::password_hash.eq(self.password_hash.expose_secret()),
                 requests::status_token_hash.eq(&self.status_token_hash),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         tx.wrote_secret("passwordHash");

@@ -1,4 +1,5 @@
 use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Feature, Result};
@@ -82,6 +83,7 @@ impl Command for VerifyRequest {
                 requests::verified_at.eq(Some(now)),
                 requests::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await?;
         if claimed == 0 {
@@ -96,11 +98,13 @@ impl Command for VerifyRequest {
         update(requests::table.filter(requests::tenant_id.eq(PLATFORM_TENANT)))
             .filter(requests::id.eq_any(others))
             .set(ended(EXPIRED, now))
+            .prepared()
             .execute(tx.conn())
             .await?;
         let job = enqueue_with(tx, &NewJob::of_system(PLATFORM_TENANT, Provision { request: self.id })).await?;
         update(requests::table.find((PLATFORM_TENANT, self.id)))
             .set(requests::provisioning_job_id.eq(Some(job)))
+            .prepared()
             .execute(tx.conn())
             .await?;
         Ok(VerificationOutcome {

@@ -1,7 +1,7 @@
 //! The request: a command that writes the job, its items and the row of the queue.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::events::Event;
 use backoffice_core::http::Created;
 use backoffice_core::jobs::{NewJob, enqueue_with};
@@ -206,6 +206,7 @@ impl<O: BulkOperation> StartBulk<O> {
             jobs::started_at.eq(now),
             jobs::finished_at.eq(now),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
         let event = Event::new(event_name(status), self.id).with("status", status.as_str());

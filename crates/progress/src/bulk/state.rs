@@ -1,6 +1,6 @@
 //! The rows of a job, read and written by the worker in the transaction of a chunk.
 
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::events::{Event, announce};
 use backoffice_core::{Call, Error, Result, Timestamp};
 use diesel::sql_types::{Array, Integer, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
@@ -233,6 +233,7 @@ pub(super) async fn fail_rest(
             items::error_message.eq(&failure.message),
             items::updated_at.eq(now),
         ))
+        .prepared()
         .execute(connection)
         .await?;
     let failed = i32::try_from(failed).unwrap_or(i32::MAX);

@@ -1,6 +1,7 @@
 //! Cancels a job.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::identity::ActorKind;
 use backoffice_core::{Feature, Result, jobs as queue};
@@ -66,7 +67,7 @@ impl Command for CancelJob {
             jobs::finished_at.eq(at_once.then_some(now)),
             jobs::updated_at.eq(now),
         );
-        update(own_row).set(asked).execute(tx.conn()).await?;
+        update(own_row).set(asked).prepared().execute(tx.conn()).await?;
         if at_once {
             let event = Event::new(bulk::event_name(status), self.id).with("status", status.as_str());
             tx.emit(bulk::shown(event, job.actor_id));

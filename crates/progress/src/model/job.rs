@@ -18,7 +18,7 @@ pub const KIND: &str = "progress.job";
 
 /// A job: a row of `progress_jobs` without the columns that only the worker needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = jobs, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = jobs, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressJob {
     /// The tenant.

@@ -72,6 +72,9 @@ async fn requests(
                 }
             }
         }
+        if let Some(text) = message.prepares() {
+            state.prepared().push(text);
+        }
         if message.ends_batch() {
             progress.sent.fetch_add(1, Ordering::SeqCst);
         }

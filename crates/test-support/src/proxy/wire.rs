@@ -51,6 +51,14 @@ impl Message {
         matches!(self.kind, b'E' | b'Q')
     }
 
+    /// Returns the text that a `Parse` message prepares.
+    pub(super) fn prepares(&self) -> Option<String> {
+        // Type and length come first, then the name of the statement and its text, each ended by a zero.
+        let body = self.bytes.get(5..).filter(|_| self.kind == b'P')?;
+        let text = body.split(|byte| *byte == 0).nth(1)?;
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+
     /// Returns whether the message is `Sync`, `Query` or `FunctionCall`: the server ends its response to each of them with one `ReadyForQuery`.
     pub(super) fn ends_batch(&self) -> bool {
         matches!(self.kind, b'S' | b'Q' | b'F')

@@ -1,3 +1,4 @@
+use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
 use backoffice_core::{Result, Scope};
 use diesel::sql_types::{Text, Uuid as SqlUuid};
@@ -41,6 +42,7 @@ impl Job for RequestResets {
              order by u.created_at, u.id limit 10",
         )
         .bind::<Text, _>(&self.email_norm)
+        .prepared()
         .load(chunk.connection())
         .await?;
         for account in accounts {

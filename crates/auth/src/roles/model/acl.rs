@@ -21,7 +21,7 @@ use crate::users::model::User;
 
 /// The ACL of a role: a row of `auth_role_acls`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = role_acls, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = role_acls, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct RoleAcl {
     /// Tenant of the role.
@@ -44,7 +44,7 @@ pub struct RoleAcl {
 
 /// A user's own ACL: a row of `auth_user_acls`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = user_acls, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = user_acls, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct UserAcl {
     /// Tenant of the user.

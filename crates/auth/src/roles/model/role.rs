@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -17,7 +18,7 @@ use crate::sidebar::model::RoleSidebar;
 
 /// A role: a row of `auth_roles`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable, Identifiable)]
-#[diesel(table_name = roles, primary_key(tenant_id, id), check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = roles, treat_none_as_default_value = false, primary_key(tenant_id, id), check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
     /// The tenant; the nil UUID for a global role.
@@ -38,7 +39,7 @@ pub struct Role {
 
 /// A row of `auth_default_grants`: a default grant that was once added to the role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = defaults, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = defaults, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 struct DefaultGrantRow {
     tenant_id: Uuid,
@@ -136,6 +137,7 @@ impl Entity for Role {
             diesel::insert_into(defaults::table)
                 .values(&granted)
                 .on_conflict_do_nothing()
+                .prepared_if(granted.len() == 1)
                 .execute(tx.conn())
                 .await?;
         }

@@ -10,6 +10,7 @@ mod update_sidebar_variant;
 
 use backoffice_core::Result;
 use backoffice_core::command::{Entity, EntityRef, Tx};
+use backoffice_core::db::Recurring;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -64,6 +65,7 @@ async fn deactivate_others(tx: &mut Tx<'_>, user: Uuid, locale: &str, but: Uuid)
             .filter(variants::id.ne(but)),
     )
     .set((variants::is_active.eq(false), variants::updated_at.eq(now)))
+    .prepared()
     .execute(tx.conn())
     .await?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Sidebar rows that are deleted and restored with their user or role.
 
 use backoffice_core::command::{Entity, Snapshot, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -90,6 +91,7 @@ impl UserSidebar {
             variants::deleted_at.eq(now),
             variants::updated_at.eq(now),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
         Ok(())

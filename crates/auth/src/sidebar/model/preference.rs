@@ -15,7 +15,7 @@ use crate::users::model::User;
 
 /// The sidebar settings of a user, visible only to that user: a row of `auth_sidebar_preferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = preferences, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct SidebarPreference {
     /// Tenant of the user.

@@ -1,7 +1,7 @@
 //! The sidebar settings that a tenant has for a role in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query};
@@ -16,7 +16,7 @@ use crate::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
 
 /// The sidebar settings of a role in a tenant: a row of `auth_role_sidebar_preferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = preferences, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = preferences, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct RoleSidebarPreference {
     /// The tenant that has these settings.
@@ -50,6 +50,7 @@ impl Entity for RoleSidebarPreference {
             "select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1) with ordinality as t (name, n)",
         )
         .bind::<Array<Text>, _>(names)
+        .prepared()
         .execute(&mut locker.connection())
         .await?;
         Ok(ids.iter().map(|id| LockedRow::new(*id, tenant)).collect())

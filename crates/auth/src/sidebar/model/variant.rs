@@ -1,7 +1,7 @@
 //! Named sidebar settings of a user; at most one is active in each locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{Recurring, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -16,7 +16,7 @@ use crate::users::model::User;
 /// Named sidebar settings, visible only to their user: a live row of `auth_sidebar_variants`. A deleted row remains as a tombstone; writing it
 /// restores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
-#[diesel(table_name = variants, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = variants, treat_none_as_default_value = false, check_for_backend(diesel::pg::Pg))]
 #[serde(rename_all = "camelCase")]
 pub struct SidebarVariant {
     /// Tenant of the user.
@@ -102,6 +102,7 @@ impl Entity for SidebarVariant {
             variants::deleted_at.eq(now),
             variants::updated_at.eq(now),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
         Ok(())

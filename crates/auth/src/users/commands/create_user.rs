@@ -1,4 +1,5 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, insert_into};
@@ -109,6 +110,7 @@ impl NewUserRow<'_> {
                 users::created_at.eq(now),
                 users::updated_at.eq(now),
             ))
+            .prepared()
             .execute(tx.conn())
             .await
             .map_err(|error| {

@@ -1,4 +1,5 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl};
@@ -53,6 +54,7 @@ impl Command for ResetPassword {
             users::is_confirmed.eq(true),
             users::updated_at.eq(now),
         ))
+        .prepared()
         .execute(tx.conn())
         .await?;
         if changed == 0 {

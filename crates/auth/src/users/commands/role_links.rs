@@ -2,6 +2,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -12,6 +13,9 @@ use crate::roles::holders::RoleToHold;
 use crate::roles::{self, grants, rights};
 use crate::schema::{auth_roles, auth_user_roles as links};
 use crate::users::model::UserRole;
+
+/// Roles of a user that are added so often together that the statement is kept.
+const FEW: usize = 4;
 
 /// The difference between the roles that a user holds and the requested ones. Links to roles in both keep their row.
 pub(in crate::users) struct RoleLinks<'a> {
@@ -123,7 +127,11 @@ impl<'a> RoleLinks<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        let inserted = insert_into(links::table).values(&rows).execute(tx.conn()).await;
+        let inserted = insert_into(links::table)
+            .values(&rows)
+            .prepared_if(rows.len() <= FEW)
+            .execute(tx.conn())
+            .await;
         inserted.map(drop).map_err(|error| {
             // A role can be deleted while it is assigned to a user.
             let missing = Error::RolesNotFound(self.named.to_vec());

@@ -1,4 +1,5 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
+use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Feature, Patch, Result};
@@ -101,6 +102,7 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
             .filter(users::id.eq(id)),
     )
     .set((columns, users::updated_at.eq(now)))
+    .prepared()
     .execute(tx.conn())
     .await
     .map_err(|error| on_violation("auth_users_tenant_id_email_norm_key", Error::DuplicateEmail)(error.into()))?;

@@ -4,6 +4,7 @@ use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
 use actix_web::web::Bytes;
+use backoffice_core::db::Recurring;
 use backoffice_core::http::{Access, Path, Raw, Routes};
 use backoffice_core::identity::{ActorKind, Principal};
 use backoffice_core::rate_limit::RateLimit;
@@ -125,6 +126,7 @@ async fn note_use(ctx: &RequestContext, feed: &Feed) -> Result<()> {
         .bind::<SqlUuid, _>(feed.tenant_id)
         .bind::<SqlUuid, _>(feed.id)
         .bind::<Timestamptz, _>(now)
+        .prepared()
         .execute(transaction.connection())
         .await?;
     collections::touch(transaction.connection(), feed.tenant_id, &[FEED], ctx.new_id(), now).await?;

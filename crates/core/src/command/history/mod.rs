@@ -5,8 +5,8 @@ mod latest;
 mod restore;
 mod stack;
 
-use diesel::{ExpressionMethods, QueryDsl, sql_query};
-use diesel_async::RunQueryDsl;
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
 use self::entry::Claimed;
@@ -23,6 +23,7 @@ use crate::acl::Feature;
 use crate::backoff::Collisions;
 use crate::command::tx::Tx;
 use crate::context::RequestContext;
+use crate::db::Recurring;
 use crate::db::audit_action_logs as logs;
 use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
@@ -118,8 +119,8 @@ fn column(field: &str) -> String {
 
 /// Checks deferred keys now, while a violation can still be reported as a conflict; at the commit it would be a failure.
 async fn check_constraints(tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
-    let checked = sql_query("set constraints all immediate").execute(tx.conn()).await;
-    checked.map(drop).map_err(|error| violated(error.into(), claimed))
+    let checked = tx.conn().batch_execute("set constraints all immediate").await;
+    checked.map_err(|error| violated(error.into(), claimed))
 }
 
 pub(in crate::command) async fn undo<A: CommandResponse>(
@@ -330,6 +331,7 @@ impl Request {
                     .filter(logs::id.eq(claimed.entry.id)),
             )
             .set(logs::undone_seq.eq(seq))
+            .prepared()
             .execute(tx.conn())
             .await?;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Patch, Result};
 use diesel::{ExpressionMethods, QueryDsl, insert_into, update};
 use diesel_async::RunQueryDsl;
@@ -106,7 +106,11 @@ impl Sets {
 
 /// Writes a new deal.
 pub(super) async fn insert(tx: &mut Tx<'_>, row: &Deal, sets: &Sets) -> Result<()> {
-    let inserted = insert_into(deals::table).values(row).execute(tx.conn()).await;
+    let inserted = insert_into(deals::table)
+        .values(row)
+        .prepared()
+        .execute(tx.conn())
+        .await;
     inserted.map_err(|error| reference_is_deleted(error.into()))?;
     sets.write(tx, row.id).await
 }
