@@ -99,6 +99,7 @@ RULES = {
     ("availableFrom", "required"): "it is given together with availableTo",
     ("effectiveTo", "out_of_range"): "it lies after effectiveFrom",
     ("from", "required"): "a list without ids has a time",
+    ("to", "out_of_range"): "it lies at most 400 days after from",
     ("to", "required"): "a list without ids has a time",
     ("to", "invalid_value"): "it lies after from",
     ("resourceIds", "required"): "at least one resource is named",

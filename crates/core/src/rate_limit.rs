@@ -12,7 +12,7 @@ use time::Duration;
 
 use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
-use crate::db::Prepared;
+use crate::db::{ASYNC_COMMIT, Prepared};
 use crate::error::{Error, Rejection, Result};
 use crate::platform::Platform;
 use crate::scope::Scope;
@@ -61,9 +61,6 @@ pub struct RateLimits {
     turns: Vec<tokio::sync::Mutex<()>>,
 }
 
-/// Lets a statement return before its commit is on the disk. If the database crashes right afterwards, a few requests are not counted; the
-/// counts are best effort.
-const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
 /// Time for which a node rejects from memory before it queries the database again, if another node may have lifted the limit.
 const REMEMBERED: Duration = Duration::seconds(1);
 /// Maximum number of remembered keys.

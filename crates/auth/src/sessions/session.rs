@@ -321,7 +321,7 @@ pub(crate) async fn end_replaced(
         .bind::<SqlUuid, _>(access.map(|bearer| bearer.tenant).unwrap_or_default())
         .bind::<SqlUuid, _>(access.map(|bearer| bearer.session).unwrap_or_default())
         .bind::<Timestamptz, _>(call.now)
-.prepared()
+        .prepared()
         .load(&mut *connection)
         .await?
     };
@@ -357,7 +357,7 @@ async fn end(
     .bind::<Text, _>(reason)
     .bind::<SqlUuid, _>(session.unwrap_or_default())
     .bind::<diesel::sql_types::Bytea, _>(cookie.map(hash).unwrap_or_default())
-.prepared()
+    .prepared()
     .load(&mut **connection)
     .await?;
     let ids = call.platform().ids();

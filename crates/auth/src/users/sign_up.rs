@@ -30,7 +30,7 @@ pub async fn has_account(connection: &mut AsyncPgConnection, address: &str) -> R
              select from directory_tenants t where t.tenant_id = u.tenant_id and t.id = u.tenant_id and t.deleted_at is null))) as found",
     )
     .bind::<Text, _>(email::normalized(address))
-.prepared()
+    .prepared()
     .get_result(connection)
     .await?;
     Ok(row.found)

@@ -183,7 +183,7 @@ async fn move_versions(tx: &mut Tx<'_>, log_id: Uuid, moves: &[(String, Uuid, Op
     .bind::<SqlUuid, _>(tenant)
     .bind::<SqlUuid, _>(log_id)
     .bind::<Timestamptz, _>(now)
-.prepared()
+    .prepared()
     .load(tx.conn())
     .await?)
 }

@@ -36,6 +36,10 @@ pub use rights::{close_database, open_rights};
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
 pub use tls::{TlsMode, TlsOptions};
 
+/// An expression that lets the present transaction return before its commit is on the disk. If the database crashes right afterwards, the transaction
+/// may be lost as a whole, so it is for best effort, and for work that is repeated then.
+pub(crate) const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
+
 /// Options of the database connections.
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {

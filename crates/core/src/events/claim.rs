@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use time::Duration;
 use uuid::Uuid;
 
-use crate::db::{Prepared, Recurring};
+use crate::db::{ASYNC_COMMIT, Prepared, Recurring};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
 use crate::platform::Runtime;
@@ -63,7 +63,7 @@ pub async fn create_cursors(runtime: &Runtime) -> Result<()> {
     .bind::<Array<Text>, _>(subscribers.names())
     .bind::<Array<Bool>, _>(subscribers.replays())
     .bind::<SqlUuid, _>(PLATFORM_TENANT)
-.prepared()
+    .prepared()
     .execute(&mut *connection)
     .await?;
     Ok(())
@@ -93,11 +93,11 @@ pub(super) async fn create_missing_cursors(
     Ok(Prepared(statement).execute(&mut *connection).await?)
 }
 
-/// Claims the cursor that has waited longest; skips cursors that another relay is claiming.
+/// Claims the cursor that has waited longest; skips cursors that another relay is claiming. A claim that a crash of the database loses is made again.
 pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
-    let statement = sql_query(
+    let statement = sql_query(format!(
         "with due as (
             select c.tenant_id, c.id
             from core_event_cursors c
@@ -110,9 +110,9 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
         )
         update core_event_cursors c
         set lease_owner = $3, lease_until = $4, attempt = c.attempt + 1, updated_at = $1
-        from due where c.tenant_id = due.tenant_id and c.id = due.id
-        returning c.tenant_id, c.id, c.subscriber, c.last_seq, c.attempt, c.last_error, c.lease_owner",
-    )
+        from due cross join (select {ASYNC_COMMIT}) hasty where c.tenant_id = due.tenant_id and c.id = due.id
+        returning c.tenant_id, c.id, c.subscriber, c.last_seq, c.attempt, c.last_error, c.lease_owner"
+    ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.subscribers().names())
     .bind::<SqlUuid, _>(platform.ids().at(now))

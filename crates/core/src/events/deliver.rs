@@ -13,7 +13,7 @@ use super::claim::Claimed;
 use super::{StoredEvent, Subscriber, dead_letters, stored};
 use crate::backoff::spread;
 use crate::context::Call;
-use crate::db::Prepared;
+use crate::db::{ASYNC_COMMIT, Prepared};
 use crate::error::{Error, Result};
 use crate::platform::Runtime;
 use crate::scope::Scope;
@@ -195,11 +195,13 @@ struct Held {
     held: i32,
 }
 
-/// Locks the cursor; fails if another relay holds it.
+/// Locks the cursor; fails if another relay holds it. The commit of the transaction need not be on the disk when it returns: after a crash of the database
+/// the position is lost together with what the subscriber has written, and the events are delivered again.
 async fn fence(connection: &mut AsyncPgConnection, cursor: &Claimed) -> Result<()> {
-    let statement = sql_query(
-        "select 1 as held from core_event_cursors where tenant_id = $1 and id = $2 and lease_owner = $3 for update",
-    )
+    let statement = sql_query(format!(
+        "select 1 as held from core_event_cursors c cross join (select {ASYNC_COMMIT}) hasty \
+         where c.tenant_id = $1 and c.id = $2 and c.lease_owner = $3 for update of c"
+    ))
     .bind::<SqlUuid, _>(cursor.tenant_id)
     .bind::<SqlUuid, _>(cursor.id)
     .bind::<SqlUuid, _>(cursor.lease_owner);

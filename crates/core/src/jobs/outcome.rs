@@ -109,7 +109,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
     .bind::<Integer, _>(attempt)
     .bind::<Timestamptz, _>(now.after(wait * spread(random) / 1000))
     .bind::<Text, _>(error.to_string())
-.prepared()
+    .prepared()
     .execute(&mut **transaction.connection())
     .await?;
     if is_dead && let Some(kind) = kind {
