@@ -93,7 +93,7 @@ pub(super) async fn create_missing_cursors(
     Ok(Prepared(statement).execute(&mut *connection).await?)
 }
 
-/// Claims the cursor that has waited longest; skips cursors that another relay is claiming. A claim that a crash of the database loses is made again.
+/// Claims the cursor that has waited longest; skips cursors that another relay is claiming. A claim that a crash of the database loses is repeated.
 pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
