@@ -18,6 +18,9 @@ use crate::model::{By, Money, Price, Rate};
 use crate::schema::catalog_prices as prices;
 use crate::{acl, values};
 
+/// Rows of one insertion: a statement has at most 65,535 parameters.
+const CHUNK: usize = 2000;
+
 /// Creates a price.
 pub type CreatePrice = Create<Price>;
 /// Updates a price.
@@ -171,16 +174,21 @@ impl Record for Price {
     }
 
     async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
+        let mut written = Vec::with_capacity(rows.len());
+        for chunk in rows.chunks(CHUNK) {
+            let statement = insert_into(prices::table)
+                .values(chunk)
+                .on_conflict((prices::tenant_id, prices::id))
+                .do_update()
+                .set(ReplaceRow::<prices::table>::default())
+                .returning(Self::as_returning());
+            written.extend(
+                PreparedIf(statement, chunk.len() == 1)
+                    .get_results::<Self>(tx.conn())
+                    .await?,
+            );
         }
-        let statement = insert_into(prices::table)
-            .values(rows)
-            .on_conflict((prices::tenant_id, prices::id))
-            .do_update()
-            .set(ReplaceRow::<prices::table>::default())
-            .returning(Self::as_returning());
-        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
+        Ok(written)
     }
 
     fn rejection(error: Error) -> Error {

@@ -16,6 +16,8 @@ use crate::schema::{
 
 /// Links that are written so often together that the statement is kept.
 const FEW: usize = 4;
+/// Rows of one insertion: a statement has at most 65,535 parameters.
+const CHUNK: usize = 5000;
 
 /// The name of the links in snapshots.
 pub(super) const LINK_KIND: &str = "catalog.product_category";
@@ -83,12 +85,14 @@ impl Links {
         let (whole, broken): (Vec<_>, Vec<_>) = requested
             .into_iter()
             .partition(|link| existing.contains(&self.other_end(link)));
-        insert_into(links::table)
-            .values(&whole)
-            .on_conflict_do_nothing()
-            .prepared_if(whole.len() <= FEW)
-            .execute(tx.conn())
-            .await?;
+        for chunk in whole.chunks(CHUNK) {
+            insert_into(links::table)
+                .values(chunk)
+                .on_conflict_do_nothing()
+                .prepared_if(chunk.len() <= FEW)
+                .execute(tx.conn())
+                .await?;
+        }
         let kind = match self {
             Self::OfProducts => Category::KIND,
             Self::OfCategories => Product::KIND,

@@ -52,6 +52,26 @@ async fn cat_3_a_deleted_product_comes_back_whole_and_goes_again() {
 }
 
 #[actix_web::test]
+async fn a_product_with_more_prices_than_one_statement_can_insert_comes_back_whole() {
+    let fixture = Fixture::new().await;
+    let product = fixture.product("Shoe").await;
+    let prices = format!(
+        "insert into catalog_prices (tenant_id, id, organization_id, product_id, kind, currency_code, min_quantity, amount, created_at, updated_at) \
+         select tenant_id, gen_random_uuid(), organization_id, id, 'regular', 'EUR', n, n, created_at, created_at \
+         from catalog_products, generate_series(1, 6000) n where id = '{product}'"
+    );
+    assert_eq!(fixture.app.sql(&prices).await, 6000);
+    let before = fixture.snapshot().await;
+
+    let done = fixture.remove(PRODUCTS, product).await;
+    assert!(fixture.snapshot().await["catalog_prices"].is_empty());
+
+    let (status, body) = fixture.undo(&done).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.snapshot().await, before);
+}
+
+#[actix_web::test]
 async fn cat_6_a_sku_that_was_taken_meanwhile_keeps_a_product_from_coming_back() {
     let fixture = Fixture::new().await;
     let old = fixture.create(PRODUCTS, json!({"title": "Old", "sku": "X-1"})).await.id;
