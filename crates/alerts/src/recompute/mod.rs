@@ -52,8 +52,8 @@ pub(crate) struct Recomputed {
 type AlertsOfChanged = BTreeMap<Uuid, BTreeSet<Uuid>>;
 
 impl Recomputed {
-    /// Notes that an open alert contains assignments, for those that have changed.
-    fn contains<'a>(&mut self, alert: Uuid, assignments: impl IntoIterator<Item = &'a ShownAssignment>) {
+    /// Adds an open alert to those of its assignments that have changed.
+    fn add_alert<'a>(&mut self, alert: Uuid, assignments: impl IntoIterator<Item = &'a ShownAssignment>) {
         for one in assignments {
             if let Some(alerts) = self.alerts_of.get_mut(&one.id) {
                 alerts.insert(alert);
@@ -126,7 +126,7 @@ fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>, mut recomputed: Rec
         for change in changes {
             let id = change.id.unwrap_or_else(|| moment.call.platform().ids().at(now));
             unchanged.remove(&id);
-            recomputed.contains(id, &change.conflict.assignments);
+            recomputed.add_alert(id, &change.conflict.assignments);
             let alert = WrittenAlert {
                 id,
                 subject: subject.subject,
@@ -146,7 +146,7 @@ fn compare(moment: Moment<'_>, facts: Vec<SubjectWithFacts>, mut recomputed: Rec
         }
         for alert in unchanged.iter().filter_map(|id| by_id.get(id)) {
             let goes_on = |one: &&ShownAssignment| one.end_at > now;
-            recomputed.contains(alert.open.id, alert.open.assignments.iter().filter(goes_on));
+            recomputed.add_alert(alert.open.id, alert.open.assignments.iter().filter(goes_on));
             if alert.subject_name == subject.name {
                 continue;
             }
