@@ -1,9 +1,9 @@
 //! Times of the last use of keys: written in unlogged transactions, independently of the requests, at most once a minute for each key.
 
-use backoffice_core::collections;
 use backoffice_core::db::Recurring;
+use backoffice_core::events;
 use backoffice_core::identity::Identity;
-use backoffice_core::{Result, Runtime, Scope, Timestamp};
+use backoffice_core::{Call, Result, Runtime, Scope, Timestamp};
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use moka::sync::Cache;
@@ -49,6 +49,7 @@ impl Usage {
 
 /// Writes the time of use, unless any node did so within the last minute.
 async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<()> {
+    let call = Call::internal(runtime);
     let mut transaction = runtime.database.transaction(&Scope::tenant(tenant)).await?;
     let connection = transaction.connection();
     let a_minute_ago = now.after(-MINUTE);
@@ -63,6 +64,6 @@ async fn write(runtime: &Runtime, tenant: Uuid, id: Uuid, now: Timestamp) -> Res
     .prepared()
     .execute(&mut **connection)
     .await?;
-    collections::touch(connection, tenant, &[USAGE], runtime.platform.ids().at(now), now).await?;
+    events::touch(connection, &call, tenant, &[USAGE]).await?;
     transaction.commit().await
 }

@@ -1,7 +1,7 @@
 //! Versions of collections: how often the rows of a kind have changed in a tenant.
 //!
 //! The command bus increments the versions of all kinds that a command changed, in the statement that writes the log; other transactions call
-//! [`touch`]. A list reads the version before its rows, so a total or an entity tag that belongs to a version never hides a change that was
+//! [`touch`](crate::events::touch). A list reads the version before its rows, so a total or an entity tag that belongs to a version never hides a change that was
 //! committed before the request.
 
 use std::collections::HashMap;
@@ -120,12 +120,12 @@ insert into core_collections as c (tenant_id, id, kind, version, created_at, upd
 select $1, (substr($3::text, 1, 14) || '7' || substr(md5($3::text || k)::uuid::text, 16))::uuid, k, 1, $4, $4 from unnest($2) k order by k \
 on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $4";
 
-/// Records a change of rows of these kinds that no command makes: those of the tenant, or, in the platform's tenant, of all tenants. It is the last statement of its transaction, which holds the versions
-/// locked from here on. `id` is a new id.
+/// Increments the versions of these kinds: those of the tenant, or, in the platform's tenant, of all tenants. It is the last statement of its
+/// transaction, which holds the versions locked from here on. `id` is a new id.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn touch(
+pub(crate) async fn touch(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     kinds: &[&str],
@@ -139,19 +139,6 @@ pub async fn touch(
         .bind::<Timestamptz, _>(now);
     Prepared(statement).execute(connection).await?;
     Ok(())
-}
-
-/// Records that entries of a tenant's action log were erased.
-///
-/// # Errors
-/// When the database can't be reached.
-pub(crate) async fn touch_log(
-    connection: &mut AsyncPgConnection,
-    tenant: Uuid,
-    id: Uuid,
-    now: Timestamp,
-) -> Result<()> {
-    touch(connection, tenant, &[LOG], id, now).await
 }
 
 /// Records a change of rows of any kind, in a transaction that sees all tenants.

@@ -5,11 +5,11 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
-use crate::collections;
 use crate::context::Call;
 use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
 use crate::scope::Scope;
+use crate::{collections, events};
 
 #[derive(QueryableByName)]
 struct Erased {
@@ -37,8 +37,7 @@ pub async fn erase(call: &Call, tenant: Uuid, kind: &str, id: Uuid) -> Result<i6
         .bind::<SqlUuid, _>(id)
         .get_result(&mut **connection)
         .await?;
-    let log_id = call.platform().ids().at(call.now);
-    collections::touch_log(connection, tenant, log_id, call.now).await?;
+    events::touch(connection, call, tenant, &[collections::LOG]).await?;
     transaction.commit().await?;
     Ok(erased.entries)
 }

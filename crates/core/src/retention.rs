@@ -5,10 +5,10 @@ use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
-use crate::collections;
 use crate::context::Call;
 use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
+use crate::events;
 use crate::ids::PLATFORM_TENANT;
 use crate::months::{self, ACTION_LOG, ConfiguredTable};
 use crate::scope::Scope;
@@ -63,8 +63,7 @@ async fn drop_months(call: &Call, table: &ConfiguredTable) -> Result<bool> {
             .await?;
     }
     if dropped.gone > 0 {
-        let id = call.platform().ids().at(call.now);
-        collections::touch(transaction.connection(), PLATFORM_TENANT, &[table.kind], id, call.now).await?;
+        events::touch(transaction.connection(), call, PLATFORM_TENANT, &[table.kind]).await?;
     }
     transaction.commit().await?;
     if dropped.gone > 0 {

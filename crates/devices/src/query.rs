@@ -4,7 +4,7 @@ use backoffice_core::command::{Entity, LockedRow};
 use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::Owned;
-use backoffice_core::{RequestContext, Result, Scope, Timestamp, collections};
+use backoffice_core::{RequestContext, Result, Scope, Timestamp, events};
 use diesel::dsl::{Filter, IsNotNull, IsNull, count_star};
 use diesel::pg::Pg;
 use diesel::sql_types::Bool;
@@ -189,7 +189,7 @@ pub(crate) async fn note_seen(ctx: &RequestContext, id: Uuid, at: Option<Timesta
     .execute(&mut **connection)
     .await?;
     if noted > 0 {
-        collections::touch(connection, tenant, &[Device::KIND], ctx.new_id(), ctx.now()).await?;
+        events::touch(connection, ctx.call(), tenant, &[Device::KIND]).await?;
     }
     transaction.commit().await
 }

@@ -4,7 +4,7 @@ use backoffice_core::command::Entity;
 use backoffice_core::context::Call;
 use backoffice_core::db::Recurring;
 use backoffice_core::events::{StoredEvent, Subscriber};
-use backoffice_core::{Result, collections};
+use backoffice_core::{Result, events};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -39,8 +39,7 @@ async fn forget_tokens(connection: &mut AsyncPgConnection, call: &Call, event: &
         .execute(&mut *connection)
         .await?;
     if found > 0 {
-        let id = call.platform().ids().at(call.now);
-        collections::touch(connection, event.tenant_id, &[Device::KIND], id, call.now).await?;
+        events::touch(connection, call, event.tenant_id, &[Device::KIND]).await?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use backoffice_core::Error as CoreError;
 use backoffice_core::http::Pieces;
 use futures_util::StreamExt;
 use futures_util::stream;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::Spool;
@@ -25,9 +26,26 @@ const SMALL_PIECE: u64 = 32 * 1024;
 /// Files that are read at once in pieces of full size.
 const FEW: usize = 32;
 
-/// Counts the files that this process reads at once, which decides how much memory the pieces of each may take.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Readers(Arc<AtomicUsize>);
+/// Pieces that are read at once. More threads would not read faster, and every other request would wait for its turn among them.
+const READS: usize = 8;
+
+/// Counts the files that this process reads at once, which decides how much memory the pieces of each may take, and bounds how many pieces are read at
+/// once.
+#[derive(Debug, Clone)]
+pub(crate) struct Readers {
+    files: Arc<AtomicUsize>,
+    /// A permit is held while a piece is read, and not while the client takes it.
+    reads: Arc<Semaphore>,
+}
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self {
+            files: Arc::default(),
+            reads: Arc::new(Semaphore::new(READS)),
+        }
+    }
+}
 
 /// A file that is being read; it no longer counts when this is dropped.
 #[derive(Debug)]
@@ -154,8 +172,10 @@ impl Readers {
             if at >= end {
                 return Ok(None);
             }
+            let permit = Arc::clone(&reading.0.reads).acquire_owned().await.map_err(failed)?;
             let length = usize::try_from((end - at).min(reading.0.piece())).unwrap_or(0);
             let read = spawn_blocking(move || {
+                let _permit = permit;
                 let (mut file, mut piece) = (file, vec![0; length]);
                 file.seek(SeekFrom::Start(at))?;
                 file.read_exact(&mut piece)?;
@@ -170,7 +190,7 @@ impl Readers {
 
     /// Returns the most bytes of the next piece of a file.
     fn piece(&self) -> u64 {
-        if self.0.load(Ordering::Relaxed) <= FEW {
+        if self.files.load(Ordering::Relaxed) <= FEW {
             PIECE
         } else {
             SMALL_PIECE
@@ -180,14 +200,14 @@ impl Readers {
 
 impl Reading {
     fn new(readers: &Readers) -> Self {
-        readers.0.fetch_add(1, Ordering::Relaxed);
+        readers.files.fetch_add(1, Ordering::Relaxed);
         Self(readers.clone())
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.files.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -254,7 +274,26 @@ mod tests {
         drop(one_more);
         assert_eq!(readers.piece(), PIECE);
         drop(few);
-        assert_eq!(readers.0.load(Ordering::Relaxed), 0);
+        assert_eq!(readers.files.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn files_whose_clients_wait_do_not_keep_others_from_being_read() {
+        let path = std::env::temp_dir().join(format!("bo-readers-{}", std::process::id()));
+        let length = 3 * SMALL_PIECE;
+        std::fs::write(&path, vec![7; usize::try_from(length).expect("short")]).expect("written");
+        let readers = Readers::default();
+        let open = || readers.pieces(File::open(&path).expect("there"), 0..length);
+        let mut waiting: Vec<Pieces> = (0..4 * READS).map(|_| open()).collect();
+        for pieces in &mut waiting {
+            pieces.next().await.expect("a piece").expect("read");
+        }
+
+        assert_eq!(readers.reads.available_permits(), READS);
+        let whole: Vec<_> = open().map(|piece| piece.expect("read").len() as u64).collect().await;
+        assert_eq!(whole.iter().sum::<u64>(), length);
+        drop(waiting);
+        std::fs::remove_file(path).expect("removed");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! One-time tokens in the links of reset and invitation mails. The clear token is only in the mail.
 
-use backoffice_core::collections;
 use backoffice_core::command::{Entity, Tx};
 use backoffice_core::db::Recurring;
+use backoffice_core::events;
 use backoffice_core::ids::Ids;
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use base64::Engine;
@@ -125,8 +125,7 @@ pub(crate) async fn mark_sent(call: &Call, tenant: Uuid, token: &NewToken) -> Re
     .prepared()
     .execute(connection)
     .await?;
-    let id = call.platform().ids().at(call.now);
-    collections::touch(connection, tenant, &[User::KIND], id, call.now).await?;
+    events::touch(connection, call, tenant, &[User::KIND]).await?;
     transaction.commit().await
 }
 

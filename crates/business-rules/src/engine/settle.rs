@@ -255,8 +255,7 @@ pub(crate) async fn write_last(
         changed.push(deliveries::DELIVERY);
     }
     if !changed.is_empty() {
-        let id = call.platform().ids().at(call.now);
-        backoffice_core::collections::touch(connection, tenant, &changed, id, call.now).await?;
+        backoffice_core::events::touch(connection, call, tenant, &changed).await?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The job that sends the webhooks of a batch.
 
 use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, enqueue};
-use backoffice_core::{Call, Result, Scope, Timestamp, collections};
+use backoffice_core::{Call, Result, Scope, Timestamp, events};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::header::{CONTENT_TYPE, USER_AGENT};
@@ -115,8 +115,7 @@ impl SendWebhooks {
         if let Some(reason) = failed {
             report(chunk.connection(), &call, tenant, due, &reason).await?;
         }
-        let id = call.platform().ids().at(now);
-        collections::touch(chunk.connection(), tenant, &[DELIVERY], id, now).await?;
+        events::touch(chunk.connection(), &call, tenant, &[DELIVERY]).await?;
         chunk.advance(cursor).await
     }
 

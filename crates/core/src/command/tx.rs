@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap};
+use std::mem;
 
 use diesel::QueryableByName;
 use diesel::pg::Pg;
@@ -27,6 +28,8 @@ pub struct Tx<'a> {
     connection: Connection,
     context: &'a RequestContext,
     tenant: Uuid,
+    /// All tenants that the transaction has been about.
+    tenants: BTreeSet<Uuid>,
     now: Timestamp,
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
@@ -100,6 +103,7 @@ impl<'a> Tx<'a> {
             connection,
             context,
             tenant,
+            tenants: BTreeSet::from([tenant]),
             now: context.now(),
             events: Vec::new(),
             after_commit: Vec::new(),
@@ -339,6 +343,7 @@ impl<'a> Tx<'a> {
 
     pub(crate) fn set_tenant(&mut self, tenant: Uuid) {
         self.tenant = tenant;
+        self.tenants.insert(tenant);
     }
 
     pub(crate) fn set_now(&mut self, now: Timestamp) {
@@ -350,7 +355,7 @@ impl<'a> Tx<'a> {
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.events)
+        mem::take(&mut self.events)
     }
 
     /// Sets a savepoint, to which the transaction can be rolled back with the events since then.
@@ -404,11 +409,12 @@ impl<'a> Tx<'a> {
     /// Commits, unless the statement of the log has done so.
     pub(crate) async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await?;
-        self.context.platform().commit_notifier().notify();
-        for hint in std::mem::take(&mut self.after_commit) {
+        let tenants = mem::take(&mut self.tenants);
+        self.context.platform().commit_notifier().notify(tenants);
+        for hint in mem::take(&mut self.after_commit) {
             hint();
         }
-        self.context.add_headers(std::mem::take(&mut self.headers));
+        self.context.add_headers(mem::take(&mut self.headers));
         self.complete().await;
         Ok(())
     }
@@ -427,7 +433,7 @@ impl<'a> Tx<'a> {
 
     /// Runs the completions, each in a transaction of its own. The connection of this transaction is returned before.
     async fn complete(mut self) {
-        let (completions, context) = (std::mem::take(&mut self.completions), self.context);
+        let (completions, context) = (mem::take(&mut self.completions), self.context);
         drop(self);
         for (tenant, work) in completions {
             if let Err(error) = run_completion(context, tenant, work).await {

@@ -29,6 +29,8 @@ pub struct Call {
     pub(crate) sender: Sender,
     /// The permit of this request, if its endpoint bounds concurrency.
     pub(crate) admitted: Admitted,
+    /// What the handlers of a delivery write last; a value of [`events`](crate::events).
+    pub(crate) collector: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A value that is held for a request until its handler takes it or the request ends.
@@ -73,6 +75,7 @@ impl Call {
             origin: RequestOrigin::Same,
             sender: Sender::default(),
             admitted: Admitted::default(),
+            collector: None,
         }
     }
 

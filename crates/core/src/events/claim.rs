@@ -69,32 +69,43 @@ pub async fn create_cursors(runtime: &Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Creates cursors of the known subscribers in tenants that were created later, at the first event. Checks the streams that were created since
-/// an instant, or all streams.
-pub(super) async fn create_missing_cursors(
-    runtime: &Runtime,
-    now: Timestamp,
-    since: Option<Timestamp>,
-) -> Result<usize> {
+/// The tenants of a search.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Tenants<'a> {
+    All,
+    /// Those whose streams were created since an instant.
+    CreatedSince(Timestamp),
+    These(&'a [Uuid]),
+}
+
+/// Creates cursors of the known subscribers in tenants that were created later, at the first event.
+pub(super) async fn create_missing_cursors(runtime: &Runtime, now: Timestamp, tenants: Tenants<'_>) -> Result<usize> {
     let mut connection = runtime.database.queue().await?;
-    let statement = sql_query(
+    let (condition, since, these) = match tenants {
+        Tenants::All => ("$4 is null and $5 is null", None, None),
+        Tenants::CreatedSince(since) => ("s.created_at >= $4 and $5 is null", Some(since), None),
+        Tenants::These(tenants) => ("$4 is null and s.tenant_id = any($5)", None, Some(tenants)),
+    };
+    let statement = sql_query(format!(
         "insert into core_event_cursors (tenant_id, id, subscriber, last_seq, attempt, next_at, created_at, updated_at)
         select s.tenant_id, md5(s.tenant_id::text || c.subscriber)::uuid, c.subscriber, 0, 0, $1, $1, $1
         from core_event_streams s
         join core_event_cursors c on c.tenant_id = $3 and c.subscriber = any($2)
-        where s.name = 'log' and s.created_at >= coalesce($4, '-infinity'::timestamptz)
+        where s.name = 'log' and {condition}
           and not exists (select from core_event_cursors o where o.tenant_id = s.tenant_id and o.subscriber = c.subscriber)
-        on conflict do nothing",
-    )
+        on conflict do nothing"
+    ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(runtime.platform.subscribers().names())
     .bind::<SqlUuid, _>(PLATFORM_TENANT)
-    .bind::<Nullable<Timestamptz>, _>(since);
+    .bind::<Nullable<Timestamptz>, _>(since)
+    .bind::<Nullable<Array<SqlUuid>>, _>(these);
     Ok(Prepared(statement).execute(&mut *connection).await?)
 }
 
-/// Claims the cursor that has waited longest; skips cursors that another relay is claiming. A claim that a crash of the database loses is repeated.
-pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Claimed>> {
+/// Claims the cursor of these tenants that has waited longest; skips cursors that another relay is claiming. A claim that a crash of the database loses
+/// is repeated.
+pub(super) async fn claim(runtime: &Runtime, now: Timestamp, tenants: &[Uuid]) -> Result<Option<Claimed>> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(format!(
@@ -102,7 +113,7 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
             select c.tenant_id, c.id
             from core_event_cursors c
             join core_event_streams s on s.tenant_id = c.tenant_id and s.name = 'log'
-            where c.subscriber = any($2) and c.last_seq < s.last_seq and c.next_at <= $1
+            where c.tenant_id = any($5) and c.subscriber = any($2) and c.last_seq < s.last_seq and c.next_at <= $1
               and (c.lease_until is null or c.lease_until < $1)
             order by c.next_at, c.id
             limit 1
@@ -116,6 +127,7 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp) -> Result<Option<Cl
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.subscribers().names())
     .bind::<SqlUuid, _>(platform.ids().at(now))
-    .bind::<Timestamptz, _>(now.after(LEASE));
+    .bind::<Timestamptz, _>(now.after(LEASE))
+    .bind::<Array<SqlUuid>, _>(tenants);
     Ok(Prepared(statement).get_result(&mut *connection).await.optional()?)
 }

@@ -1,5 +1,6 @@
 //! One delivery: reads the events after a cursor, runs the subscriber on them and moves the cursor, in one transaction.
 
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use futures_util::FutureExt;
 use tokio::time::{Instant, timeout};
 
 use super::claim::Claimed;
+use super::last_writes::{Collector, LastWrites};
 use super::{StoredEvent, Subscriber, dead_letters, stored};
 use crate::backoff::spread;
 use crate::context::Call;
@@ -33,22 +35,30 @@ struct Reached {
     /// Number of events that the subscriber handled.
     taken: usize,
     failure: Option<(StoredEvent, Error)>,
+    /// What the handlers have left to the end.
+    last: LastWrites,
 }
 
 /// Delivers the events after the cursor. After a failed attempt it delivers one event at a time, so that the counted attempts belong to the
 /// first event.
 pub(super) async fn deliver(runtime: &Runtime, subscriber: &Subscriber, cursor: &Claimed) -> Result<()> {
-    let call = Call::internal(runtime);
     let tenant = cursor.tenant_id;
+    let call = Collector::call(runtime, tenant);
     let mut transaction = runtime.database.transaction(&Scope::tenant(tenant)).await?;
     let connection = transaction.connection();
     fence(connection, cursor).await?;
     let last = stored::extent(connection, tenant).await?.last;
     let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
     let events = stored::between(connection, tenant, cursor.last_seq, last, limit).await?;
-    let reached = take(connection, &call, subscriber, cursor, &events, last).await?;
+    let mut reached = take(connection, &call, subscriber, cursor, &events, last).await?;
+    let last = mem::take(&mut reached.last);
     settle(connection, &call, cursor, reached).await?;
-    transaction.commit().await
+    let has_events = last.write(connection, &call, tenant).await?;
+    transaction.commit().await?;
+    if has_events {
+        call.platform().commit_notifier().notify([tenant]);
+    }
+    Ok(())
 }
 
 async fn take(
@@ -65,19 +75,23 @@ async fn take(
         seq: cursor.last_seq,
         taken: 0,
         failure: None,
+        last: LastWrites::default(),
     };
     for event in events {
         if subscriber.wants(&event.name) {
-            if reached.taken == at_once || started.elapsed() >= TURN {
+            if reached.taken == at_once || started.elapsed() >= TURN || reached.last.is_full() {
                 return Ok(reached);
             }
             connection.batch_execute("savepoint event").await?;
-            if let Err(error) = handle(connection, call, subscriber, cursor, event).await {
+            let handled = handle(connection, call, subscriber, cursor, event).await;
+            let last = Collector::take(call);
+            if let Err(error) = handled {
                 connection.batch_execute("rollback to savepoint event").await?;
                 reached.failure = Some((event.clone(), error));
                 return Ok(reached);
             }
             connection.batch_execute("release savepoint event").await?;
+            reached.last.append(last);
             reached.taken += 1;
         }
         reached.seq = event.seq;

@@ -131,6 +131,20 @@ impl EventRows {
         self.audiences.push(event.audience);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.ids.append(&mut other.ids);
+        self.names.append(&mut other.names);
+        self.payloads.append(&mut other.payloads);
+        self.organizations.append(&mut other.organizations);
+        self.browsers.append(&mut other.browsers);
+        self.features.append(&mut other.features);
+        self.audiences.append(&mut other.audiences);
+    }
+
     /// Adds a row that is not inserted.
     pub(super) fn push_nothing(&mut self, id: Uuid) {
         self.ids.push(id);

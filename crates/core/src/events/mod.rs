@@ -6,6 +6,7 @@ mod claim;
 pub mod dead_letters;
 mod deliver;
 mod event;
+mod last_writes;
 mod nodes;
 mod notifier;
 mod relay;
@@ -20,6 +21,7 @@ use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz,
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
+use crate::collections;
 use crate::context::Call;
 use crate::db::Prepared;
 use crate::error::Result;
@@ -27,6 +29,7 @@ use crate::error::Result;
 pub use claim::create_cursors;
 pub use event::Event;
 pub(crate) use event::EventRows;
+use last_writes::Collector;
 pub use nodes::wake_each_other;
 pub use notifier::{CommitNotifier, CommitWaiter};
 pub use relay::{Relay, relay};
@@ -38,7 +41,8 @@ pub use subscriber::{Handler, Subscriber};
 
 /// Writes events of unlogged changes (a session started) into the outbox, in the caller's transaction, and increments the versions of the
 /// [collections](crate::collections) that their names begin with (`auth.session`). The tenant's stream stays locked until
-/// the end of the transaction, so this must be its last step: the commit is expected at once, and waiters for events are notified now.
+/// the end of the transaction, so this must be its last step: the commit is expected at once, and waiters for events are notified now. In the handler
+/// of a [`Subscriber`] it may be any step: the events of all handlers are written at the end of the delivery.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -54,6 +58,36 @@ pub async fn announce(
     for event in events {
         rows.push(ids.at(call.now), event, tenant, organization);
     }
+    if let Some(collector) = Collector::of(call) {
+        return collector.add(tenant, rows, &[]);
+    }
+    write_events(connection, call, tenant, rows, &[]).await?;
+    call.platform().commit_notifier().notify([tenant]);
+    Ok(())
+}
+
+/// Records a change of rows of these kinds that no command makes, in the versions of their [collections](crate::collections): those of the tenant, or,
+/// in the platform's tenant, of all tenants. It is the last statement of its transaction, which holds the versions locked from here on, except in the
+/// handler of a [`Subscriber`]: there it takes effect at the end of the delivery.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn touch(connection: &mut AsyncPgConnection, call: &Call, tenant: Uuid, kinds: &[&str]) -> Result<()> {
+    if let Some(collector) = Collector::of(call) {
+        return collector.add(tenant, EventRows::default(), kinds);
+    }
+    collections::touch(connection, tenant, kinds, call.platform().ids().at(call.now), call.now).await
+}
+
+/// Writes events, and increments the versions of the kinds that their names begin with and of `kinds`.
+async fn write_events(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    tenant: Uuid,
+    rows: EventRows,
+    kinds: &[String],
+) -> Result<()> {
+    let number = i64::try_from(rows.len()).unwrap_or(0);
     let statement = sql_query(
         "with stream as (
             insert into core_event_streams as s (tenant_id, id, name, last_seq, created_at, updated_at)
@@ -63,7 +97,9 @@ pub async fn announce(
         ), versioned as (
             insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at)
             select $1, (substr($2::text, 1, 14) || '7' || substr(md5($2::text || kind)::uuid::text, 16))::uuid, kind, 1, $4, $4
-            from stream, (select distinct regexp_replace(name, '\\.[^.]*$', '') as kind from unnest($7) as name) as changed
+            from stream, (
+                select regexp_replace(name, '\\.[^.]*$', '') as kind from unnest($7) as name union select unnest($13)
+            ) as changed
             order by kind
             on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $4
         )
@@ -75,8 +111,8 @@ pub async fn announce(
             as e (id, name, payload, organization, browser, feature, audience, number)",
     )
     .bind::<SqlUuid, _>(tenant)
-    .bind::<SqlUuid, _>(ids.at(call.now))
-    .bind::<BigInt, _>(i64::try_from(events.len()).unwrap_or(0))
+    .bind::<SqlUuid, _>(call.platform().ids().at(call.now))
+    .bind::<BigInt, _>(number)
     .bind::<Timestamptz, _>(call.now)
     .bind::<Text, _>(&call.request_id)
     .bind::<Array<SqlUuid>, _>(rows.ids)
@@ -85,9 +121,9 @@ pub async fn announce(
     .bind::<Array<Nullable<SqlUuid>>, _>(rows.organizations)
     .bind::<Array<Bool>, _>(rows.browsers)
     .bind::<Array<Nullable<Text>>, _>(rows.features)
-    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
+    .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences)
+    .bind::<Array<Text>, _>(kinds);
     Prepared(statement).execute(connection).await?;
-    call.platform().commit_notifier().notify();
     Ok(())
 }
 
@@ -154,6 +190,7 @@ pub async fn announce_each(
     .bind::<Array<Nullable<Text>>, _>(rows.features)
     .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
     Prepared(statement).execute(connection).await?;
-    call.platform().commit_notifier().notify();
+    let tenants = announcements.iter().map(|one| one.tenant);
+    call.platform().commit_notifier().notify(tenants);
     Ok(())
 }

@@ -1,12 +1,35 @@
 //! Notifies waiters for events of this process.
 
+use std::collections::BTreeSet;
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
 use tokio::sync::watch;
+use uuid::Uuid;
+
+/// Number of tenants that are remembered; beyond it, the relay looks at all tenants.
+const MOST_TENANTS: usize = 1000;
 
 /// Notified after each commit that may have emitted events, of this process or another one.
 #[derive(Debug)]
 pub struct CommitNotifier {
     all: watch::Sender<bool>,
     here: watch::Sender<bool>,
+    committed: Mutex<Committed>,
+}
+
+/// The tenants of commits of this process.
+#[derive(Debug)]
+pub(super) enum Committed {
+    In(BTreeSet<Uuid>),
+    /// In too many tenants to remember.
+    Anywhere,
+}
+
+impl Default for Committed {
+    fn default() -> Self {
+        Self::In(BTreeSet::new())
+    }
 }
 
 impl Default for CommitNotifier {
@@ -14,14 +37,30 @@ impl Default for CommitNotifier {
         Self {
             all: watch::channel(false).0,
             here: watch::channel(false).0,
+            committed: Mutex::default(),
         }
     }
 }
 
 impl CommitNotifier {
-    pub(crate) fn notify(&self) {
+    /// Notifies of a commit of this process with events of these tenants.
+    pub(crate) fn notify(&self, tenants: impl IntoIterator<Item = Uuid>) {
+        {
+            let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Committed::In(known) = &mut *committed {
+                known.extend(tenants);
+                if known.len() > MOST_TENANTS {
+                    *committed = Committed::Anywhere;
+                }
+            }
+        }
         self.here.send_modify(|_| {});
         self.notify_remote();
+    }
+
+    /// Takes the tenants of the commits of this process since the last time.
+    pub(super) fn take_committed(&self) -> Committed {
+        mem::take(&mut *self.committed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notifies of a commit in another process.

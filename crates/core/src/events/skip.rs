@@ -3,9 +3,10 @@
 //! Most commits announce events without a subscriber. Delivering those to each cursor would cost a claim and a transaction for each
 //! subscriber of the tenant.
 
-use diesel::sql_types::{Array, BigInt, Bool, Text, Timestamptz};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
+use uuid::Uuid;
 
 use super::Subscriber;
 use crate::db::Prepared;
@@ -17,26 +18,34 @@ use crate::time::Timestamp;
 /// Events that one statement passes at most for a cursor, so that one that is far behind does not make it long.
 const MOST: i64 = 10_000;
 
+/// Tenants that one statement returns at most.
+pub(super) const MOST_DUE: usize = 100;
+
 #[derive(QueryableByName)]
-struct Remains {
-    #[diesel(sql_type = Bool)]
-    remains: bool,
+struct Due {
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
 }
 
-/// Moves every cursor that waits for its first attempt to the event before the first one that its subscriber wants, or to the end. Cursors that
-/// another relay locks, delivers or repeats stay where they are. Returns whether a delivery is due afterwards.
-pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp) -> Result<bool> {
+/// Moves every cursor that waits for its first attempt to the event before the first one that its subscriber wants, or to the end: those of all tenants, or
+/// of these. Cursors that another relay locks, delivers or repeats stay where they are. Returns tenants with deliveries that are due afterwards, at most
+/// [`MOST_DUE`] if it has looked at all.
+pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp, tenants: Option<&[Uuid]>) -> Result<Vec<Uuid>> {
     let (names, patterns) = runtime.platform.subscribers().patterns();
     let mut connection = runtime.database.unlogged(&Scope::system()).await?;
     // Numbers are assigned under a lock that is held until the commit, so a snapshot with the end of a stream has all events before it.
-    let statement = sql_query(
+    let (condition, most) = match tenants {
+        None => ("$5 is null", MOST_DUE),
+        Some(tenants) => ("c.tenant_id = any($5)", tenants.len()),
+    };
+    let statement = sql_query(format!(
         "with wanted as (
             select * from unnest($2, $3) as w (subscriber, pattern)
         ), behind as (
             select c.tenant_id, c.id, c.subscriber, c.last_seq, least(s.last_seq, c.last_seq + $4) as end_seq, s.last_seq as stream_seq
             from core_event_cursors c
             join core_event_streams s on s.tenant_id = c.tenant_id and s.name = 'log'
-            where c.subscriber = any($2) and c.last_seq < s.last_seq and c.attempt = 0
+            where c.subscriber = any($2) and c.last_seq < s.last_seq and c.attempt = 0 and {condition}
             order by c.tenant_id, c.id
             for update of c skip locked
         ), reached as (
@@ -50,18 +59,20 @@ pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp) -> Result<b
             update core_event_cursors c set last_seq = r.seq, updated_at = $1
             from reached r where c.tenant_id = r.tenant_id and c.id = r.id and r.seq > c.last_seq
         )
-        select exists (select from reached where seq < stream_seq)
-            or exists (
-                select from core_event_cursors c
-                where c.subscriber = any($2) and c.attempt > 0 and c.next_at <= $1 and (c.lease_until is null or c.lease_until < $1)
-            ) as remains",
-    )
+        select tenant_id from reached where seq < stream_seq
+        union
+        select c.tenant_id from core_event_cursors c
+        where c.subscriber = any($2) and c.attempt > 0 and c.next_at <= $1 and (c.lease_until is null or c.lease_until < $1) and {condition}
+        limit $6"
+    ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(names)
     .bind::<Array<Text>, _>(patterns)
-    .bind::<BigInt, _>(MOST);
-    let found: Remains = Prepared(statement).get_result(&mut *connection).await?;
-    Ok(found.remains)
+    .bind::<BigInt, _>(MOST)
+    .bind::<Nullable<Array<SqlUuid>>, _>(tenants)
+    .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX));
+    let found: Vec<Due> = Prepared(statement).load(&mut *connection).await?;
+    Ok(found.into_iter().map(|due| due.tenant_id).collect())
 }
 
 impl Subscriber {

@@ -365,7 +365,7 @@ impl Declaration<'_> {
 
     /// Declares the kinds of all rows that the response shows: the listed rows, and those whose names or numbers stand beside them. The response
     /// then carries an `ETag`, the response to `If-None-Match` is 304 while no row of these kinds has changed in the tenant, and a list keeps its
-    /// total for so long. Everything that changes the rows must be a command, or call [`collections::touch`](crate::collections::touch).
+    /// total for so long. Everything that changes the rows must be a command, or call [`events::touch`](crate::events::touch).
     pub fn shows(self, kinds: &'static [&'static str]) -> Self {
         self.change(|info| {
             info.collections = kinds;

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Entity;
 use backoffice_core::db::Prepared;
-use backoffice_core::{Call, Result, Scope, Timestamp, collections};
+use backoffice_core::{Call, Result, Scope, Timestamp, events};
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -283,8 +283,7 @@ pub(crate) async fn remove_tokens(
     .bind::<Array<SqlUuid>, _>(ids)
     .bind::<Array<Nullable<Binary>>, _>(hashes);
     if Prepared(statement).execute(&mut *connection).await? > 0 {
-        let id = call.platform().ids().at(now);
-        collections::touch(connection, tenant, &[Device::KIND], id, now).await?;
+        events::touch(connection, call, tenant, &[Device::KIND]).await?;
     }
     Ok(())
 }

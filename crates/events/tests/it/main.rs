@@ -5,6 +5,7 @@
 mod crash;
 mod crowd;
 mod delivery;
+mod last_writes;
 mod outage;
 mod retention;
 mod sample;

@@ -1,7 +1,7 @@
 //! The worker: runs one chunk after the other, each in a transaction of effects, entries, events, item states, counts and cursor.
 
-use backoffice_core::collections;
 use backoffice_core::command::{Command, Tx, execute_all};
+use backoffice_core::events;
 use backoffice_core::jobs::{CommandChunk, DeadJob, Job, Step, Work};
 use backoffice_core::{Call, Error, RequestContext, Result};
 use diesel_async::AsyncPgConnection;
@@ -107,8 +107,7 @@ impl<O: BulkOperation> BulkJob<O> {
             let notice = Notice::updated(&progress);
             notice.announce(chunk.tx().conn(), context.call()).await?;
         } else {
-            let id = context.new_id();
-            collections::touch(chunk.tx().conn(), tenant, &[JOB_KIND], id, now).await?;
+            events::touch(chunk.tx().conn(), context.call(), tenant, &[JOB_KIND]).await?;
         }
         chunk.advance(i64::from(last) + 1).await?;
         Ok(Step::More)

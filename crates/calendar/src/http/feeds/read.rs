@@ -9,7 +9,7 @@ use backoffice_core::http::{Access, Path, Raw, Routes};
 use backoffice_core::identity::{ActorKind, Principal};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::text::hex;
-use backoffice_core::{Error, Rejection, RequestContext, Result, Scope, Timestamp, Visitor, collections};
+use backoffice_core::{Error, Rejection, RequestContext, Result, Scope, Timestamp, Visitor, events};
 use diesel::sql_query;
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
 use serde::Deserialize;
@@ -129,6 +129,6 @@ async fn note_use(ctx: &RequestContext, feed: &Feed) -> Result<()> {
         .prepared()
         .execute(transaction.connection())
         .await?;
-    collections::touch(transaction.connection(), feed.tenant_id, &[FEED], ctx.new_id(), now).await?;
+    events::touch(transaction.connection(), ctx.call(), feed.tenant_id, &[FEED]).await?;
     transaction.commit().await
 }
