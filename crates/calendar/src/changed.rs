@@ -40,6 +40,8 @@ pub enum Changed {
         subject: Subject,
         /// The assignment.
         id: Uuid,
+        /// Whether this transaction has created it, so that nothing refers to it yet.
+        is_new: bool,
     },
 }
 

@@ -16,9 +16,10 @@ fn subject(organization: Uuid, type_: &str, id: Uuid) -> Option<Subject> {
     })
 }
 
-fn changed(row: &StatedAssignment) -> Option<Changed> {
+fn changed(row: &StatedAssignment, is_new: bool) -> Option<Changed> {
     let subject = subject(row.organization_id, &row.subject_type, row.subject_id)?;
-    Some(Changed::Assignment { subject, id: row.id })
+    let id = row.id;
+    Some(Changed::Assignment { subject, id, is_new })
 }
 
 /// Whether two states of an assignment differ in anything but its note.
@@ -31,14 +32,21 @@ fn has_moved(from: &StatedAssignment, to: &StatedAssignment) -> bool {
     compared(from) != compared(to)
 }
 
-/// Reports a changed assignment of its subjects before and after the change.
-pub(crate) fn assignment(tx: &mut Tx<'_>, from: Option<&StatedAssignment>, to: Option<&StatedAssignment>) {
+/// Reports a changed assignment of its subjects before and after the change; `restoring` if undo or redo has brought it back.
+pub(crate) fn assignment(
+    tx: &mut Tx<'_>,
+    from: Option<&StatedAssignment>,
+    to: Option<&StatedAssignment>,
+    restoring: bool,
+) {
     if let (Some(from), Some(to)) = (from, to)
         && !has_moved(from, to)
     {
         return;
     }
-    for changed in [from, to].into_iter().flatten().filter_map(changed) {
+    let is_new = from.is_none() && !restoring;
+    for row in [from, to].into_iter().flatten() {
+        let Some(changed) = changed(row, is_new) else { continue };
         tx.defer(changed);
     }
     events::emit(tx, from, to);

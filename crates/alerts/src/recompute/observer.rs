@@ -38,7 +38,7 @@ async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
         match *change {
             Changed::Subject(subject) => drop(subjects.insert(subject)),
             Changed::Window { subject, id } => drop(parts.entry(subject).or_default().windows.insert(id)),
-            Changed::Assignment { subject, id } => drop(parts.entry(subject).or_default().assignments.insert(id)),
+            Changed::Assignment { subject, id, is_new } => parts.entry(subject).or_default().add_assignment(id, is_new),
             Changed::JobSite { id, .. } => behind.job_sites.push(id),
             Changed::WorkingCalendar { organization } => behind.organizations.push(organization),
         }

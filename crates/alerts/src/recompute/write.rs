@@ -72,32 +72,47 @@ const RENAME: &str = "\
 update alerts_alerts a set subject_name = n.name, updated_at = greatest($4, a.updated_at + interval '1 millisecond') \
 from unnest((select $2), (select $3)) as n (id, name) where a.tenant_id = $1 and a.id = n.id";
 
-/// Writes alerts and their assignments. An alert that has grown counts as new: `$16` are its ids.
-const WRITE: &str = "\
-with written as (
-insert into alerts_alerts as a (tenant_id, id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name,
-    identity_key, window_id, job_site_id, occurred_at, expires_at, single_site_at, created_at, updated_at)
-select $1, w.id, w.organization_id, w.kind, w.family, w.urgency_rank, w.subject_type, w.subject_id, w.subject_name,
-    w.identity_key, w.window_id, w.job_site_id, $2, w.expires_at, w.single_site_at, $2, $2
-from unnest((select $3), (select $4), (select $5), (select $6), (select $7), (select $8), (select $9), (select $10), (select $11),
-    (select $12), (select $13), (select $14), (select $15))
-    as w (id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name, identity_key, window_id, job_site_id,
-        expires_at, single_site_at)
-on conflict (tenant_id, id) do update set kind = excluded.kind, subject_name = excluded.subject_name, expires_at = excluded.expires_at,
-    single_site_at = excluded.single_site_at,
-    updated_at = greatest(excluded.updated_at, a.updated_at + interval '1 millisecond'),
-    occurred_at = case when a.id = any($16) then excluded.occurred_at else a.occurred_at end,
-    acknowledged_at = case when a.id = any($16) then null else a.acknowledged_at end,
-    acknowledged_by = case when a.id = any($16) then null else a.acknowledged_by end,
-    acknowledgement = case when a.id = any($16) then null else a.acknowledgement end,
-    escalated_at = case when a.id = any($16) then null else a.escalated_at end)
-insert into alerts_assignments as x (tenant_id, id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at, created_at, updated_at)
-select $1, w.id, w.organization_id, w.alert_id, w.assignment_id, w.job_site_id, w.start_at, w.end_at, $2, $2
-from unnest((select $17), (select $18), (select $19), (select $20), (select $21), (select $22), (select $23))
-    as w (id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at)
-on conflict (tenant_id, alert_id, assignment_id)
-do update set job_site_id = excluded.job_site_id, start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at
-where (x.job_site_id, x.start_at, x.end_at) <> (excluded.job_site_id, excluded.start_at, excluded.end_at)";
+/// Inserts alerts and their assignments; `$alert` and `$assignment` follow each of both insertions.
+macro_rules! write {
+    ($alert:literal, $assignment:literal) => {
+        concat!(
+            "with written as ( \
+             insert into alerts_alerts as a (tenant_id, id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name, \
+                 identity_key, window_id, job_site_id, occurred_at, expires_at, single_site_at, created_at, updated_at) \
+             select $1, w.id, w.organization_id, w.kind, w.family, w.urgency_rank, w.subject_type, w.subject_id, w.subject_name, \
+                 w.identity_key, w.window_id, w.job_site_id, $2, w.expires_at, w.single_site_at, $2, $2 \
+             from unnest((select $3), (select $4), (select $5), (select $6), (select $7), (select $8), (select $9), (select $10), (select $11), \
+                 (select $12), (select $13), (select $14), (select $15)) \
+                 as w (id, organization_id, kind, family, urgency_rank, subject_type, subject_id, subject_name, identity_key, window_id, \
+                     job_site_id, expires_at, single_site_at)",
+            $alert,
+            ") insert into alerts_assignments as x \
+                 (tenant_id, id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at, created_at, updated_at) \
+             select $1, w.id, w.organization_id, w.alert_id, w.assignment_id, w.job_site_id, w.start_at, w.end_at, $2, $2 \
+             from unnest((select $16), (select $17), (select $18), (select $19), (select $20), (select $21), (select $22)) \
+                 as w (id, organization_id, alert_id, assignment_id, job_site_id, start_at, end_at)",
+            $assignment
+        )
+    };
+}
+
+/// Writes new alerts.
+const INSERT: &str = write!("", "");
+
+/// Writes alerts of which some exist. An alert that has grown counts as new: `$23` are their ids.
+const WRITE: &str = write!(
+    " on conflict (tenant_id, id) do update set kind = excluded.kind, subject_name = excluded.subject_name, expires_at = excluded.expires_at, \
+        single_site_at = excluded.single_site_at, \
+        updated_at = greatest(excluded.updated_at, a.updated_at + interval '1 millisecond'), \
+        occurred_at = case when a.id = any($23) then excluded.occurred_at else a.occurred_at end, \
+        acknowledged_at = case when a.id = any($23) then null else a.acknowledged_at end, \
+        acknowledged_by = case when a.id = any($23) then null else a.acknowledged_by end, \
+        acknowledgement = case when a.id = any($23) then null else a.acknowledgement end, \
+        escalated_at = case when a.id = any($23) then null else a.escalated_at end",
+    " on conflict (tenant_id, alert_id, assignment_id) do update set \
+        job_site_id = excluded.job_site_id, start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at \
+        where (x.job_site_id, x.start_at, x.end_at) <> (excluded.job_site_id, excluded.start_at, excluded.end_at)"
+);
 
 /// Assignments that have ended stay with their alert, which shows them again once it is resolved.
 const REMOVE_ASSIGNMENTS: &str = "\
@@ -188,6 +203,7 @@ impl Writes {
                 .bind::<SqlUuid, _>(moment.tenant)
                 .bind::<Array<SqlUuid>, _>(self.grown.clone())
         });
+        let is_new = self.known.is_empty();
         let removed = when(!self.known.is_empty(), || {
             sql_query(REMOVE_ASSIGNMENTS)
                 .into_boxed()
@@ -198,8 +214,13 @@ impl Writes {
                 .bind::<Array<SqlUuid>, _>(self.assignments.assignments.clone())
         });
         let written = when(!self.alerts.ids.is_empty(), || {
-            let alerts = self.alerts.bind(sql_query(WRITE).into_boxed(), moment, self.grown);
-            self.assignments.bind(alerts, moment)
+            let text = if is_new { INSERT } else { WRITE };
+            let alerts = self.alerts.bind(sql_query(text).into_boxed(), moment);
+            let assignments = self.assignments.bind(alerts, moment);
+            match is_new {
+                true => assignments,
+                false => assignments.bind::<Array<SqlUuid>, _>(self.grown),
+            }
         });
         // An alert that is resolved leaves its identity to a new one.
         for together in [vec![resolved, renamed], vec![written, removed, forgotten]] {
@@ -217,7 +238,7 @@ fn when(is_needed: bool, statement: impl FnOnce() -> Statement) -> Option<Prepar
 }
 
 impl AlertColumns {
-    fn bind(self, statement: Statement, moment: Moment<'_>, grown: Vec<Uuid>) -> Statement {
+    fn bind(self, statement: Statement, moment: Moment<'_>) -> Statement {
         statement
             .bind::<SqlUuid, _>(moment.tenant)
             .bind::<Timestamptz, _>(moment.now)
@@ -234,7 +255,6 @@ impl AlertColumns {
             .bind::<Array<Nullable<SqlUuid>>, _>(self.job_site_ids)
             .bind::<Array<Timestamptz>, _>(self.expire_at)
             .bind::<Array<Nullable<Timestamptz>>, _>(self.single_site_at)
-            .bind::<Array<SqlUuid>, _>(grown)
     }
 }
 

@@ -161,7 +161,7 @@ impl Entity for Assignment {
     async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let from = step.from.map(Snapshot::row::<StatedAssignment>).transpose()?;
         let to = step.to.map(Snapshot::row::<StatedAssignment>).transpose()?;
-        after_change::assignment(tx, from.as_ref(), to.as_ref());
+        after_change::assignment(tx, from.as_ref(), to.as_ref(), step.restoring);
         Ok(())
     }
 

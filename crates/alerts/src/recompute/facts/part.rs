@@ -1,5 +1,5 @@
 //! The facts about changed assignments and windows only, so that the cost of a change does not depend on the number of assignments of its subject:
-//! three statements in one round trip where nothing is in conflict, and at most seven in three.
+//! two or three statements in one round trip where nothing is in conflict, and at most seven in three.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,18 @@ const MOST_STEPS: i32 = 16;
 #[derive(Debug, Clone, Default)]
 pub(in crate::recompute) struct ChangedPart {
     pub(in crate::recompute) assignments: BTreeSet<Uuid>,
+    /// Those that alerts may contain already.
+    known: BTreeSet<Uuid>,
     pub(in crate::recompute) windows: BTreeSet<Uuid>,
+}
+
+impl ChangedPart {
+    pub(in crate::recompute) fn add_assignment(&mut self, id: Uuid, is_new: bool) {
+        self.assignments.insert(id);
+        if !is_new {
+            self.known.insert(id);
+        }
+    }
 }
 
 /// An id that belongs to a subject, which has this number.
@@ -61,16 +72,17 @@ impl SubjectWithFacts {
         let assignments = pairs(parts, |part| &part.assignments);
         let changed_windows = pairs(parts, |part| &part.windows);
         let of_windows = changed_windows.iter().map(|pair| (*pair, Kind::SubjectUnavailable));
+        let known = pairs(parts, |part| &part.known);
         let (rows, changed, alerts) = try_join3(
             Prepared(statement(statements::SUBJECTS)).load::<SubjectRow>(&mut &*connection),
             load_about::<ChangedRow>(connection, statement(statements::CHANGED), &assignments),
             alerts_about(
+                connection,
                 statement(statements::ALERTS_ABOUT),
-                &assignments,
+                &known,
                 false,
                 of_windows.collect(),
-            )
-            .load::<AlertRow>(&mut &*connection),
+            ),
         )
         .await?;
         let mut read = Subjects::new(moment, &subjects, rows)?;
@@ -123,22 +135,26 @@ where
     Prepared(with_pairs(statement, pairs)).load(&mut &*connection).await
 }
 
-fn alerts_about(
+/// Reads the alerts of these assignments and identities, if there are any.
+async fn alerts_about(
+    connection: &AsyncPgConnection,
     statement: Statement,
     assignments: &[Numbered],
     is_of_overlaps: bool,
     identities: Vec<(Numbered, Kind)>,
-) -> Prepared<Statement> {
+) -> QueryResult<Vec<AlertRow>> {
+    if assignments.is_empty() && identities.is_empty() {
+        return Ok(Vec::new());
+    }
     let numbers: Vec<i64> = identities.iter().map(|((number, _), _)| *number).collect();
     let families: Vec<&'static str> = identities.iter().map(|(_, kind)| kind.family()).collect();
     let keys: Vec<String> = identities.iter().map(|((_, id), _)| id.to_string()).collect();
-    Prepared(
-        with_pairs(statement, assignments)
-            .bind::<Bool, _>(is_of_overlaps)
-            .bind::<Array<BigInt>, _>(numbers)
-            .bind::<Array<Text>, _>(families)
-            .bind::<Array<Text>, _>(keys),
-    )
+    let statement = with_pairs(statement, assignments)
+        .bind::<Bool, _>(is_of_overlaps)
+        .bind::<Array<BigInt>, _>(numbers)
+        .bind::<Array<Text>, _>(families)
+        .bind::<Array<Text>, _>(keys);
+    Prepared(statement).load(&mut &*connection).await
 }
 
 async fn groups(
@@ -221,11 +237,7 @@ impl Found {
             .map(|pair| (pair, Kind::SubjectUnavailable))
             .chain(sites.map(|pair| (pair, Kind::JobSiteClosed)))
             .collect();
-        if assignments.is_empty() && identities.is_empty() {
-            return Ok(Vec::new());
-        }
-        let statement = alerts_about(statement, &assignments, true, Vec::from_iter(identities));
-        Ok(statement.load(&mut &*connection).await?)
+        Ok(alerts_about(connection, statement, &assignments, true, Vec::from_iter(identities)).await?)
     }
 
     /// Adds the facts to their subjects. Returns these, and the subjects that must be read as a whole: all assignments of an inactive resource
