@@ -56,7 +56,12 @@ impl Connection {
              content-length: {}\r\n\r\n{body}",
             body.len()
         );
-        self.0.write_all(request.as_bytes())?;
+        self.exchange(request.as_bytes())
+    }
+
+    /// Sends the bytes of a request.
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> std::io::Result<Response> {
+        self.0.write_all(request)?;
         let mut bytes = Vec::new();
         let mut chunk = [0; 4096];
         loop {

@@ -33,6 +33,8 @@ mod killed_jobs;
 mod killed_reads;
 #[cfg(all(feature = "auth", feature = "onboarding", feature = "customers", feature = "catalog"))]
 mod killed_sign_ups;
+#[cfg(all(feature = "auth", feature = "attachments"))]
+mod killed_uploads;
 #[cfg(all(feature = "business-rules", feature = "customers", feature = "catalog"))]
 mod killed_webhooks;
 #[cfg(feature = "auth")]

@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep};
 
 use self::client::Client;
 use self::ledger::What;
-use self::offences::{check_log, wait_until_disconnected};
+use self::offences::check_log;
+pub(crate) use self::offences::wait_until_disconnected;
 use crate::connection::Connection;
 use crate::server::Server;
 use crate::support::{Folder, errors};

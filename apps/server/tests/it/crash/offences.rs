@@ -76,7 +76,7 @@ pub(super) async fn check_log(database: &TestDatabase) {
 }
 
 /// Waits until PostgreSQL has finished or rolled back the transactions of the killed server; only then the outcome is known.
-pub(super) async fn wait_until_disconnected(database: &TestDatabase) {
+pub(crate) async fn wait_until_disconnected(database: &TestDatabase) {
     let started = Instant::now();
     let others = "select pid from pg_stat_activity where datname = current_database() \
                   and backend_type = 'client backend' and pid <> pg_backend_pid()";
