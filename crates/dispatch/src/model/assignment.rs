@@ -67,8 +67,8 @@ impl Assignment {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    /// Inserts rows, or replaces the stored ones. An assignment that moves to a later start is reminded of again.
-    pub(crate) async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<()> {
+    /// Inserts rows, or replaces the stored ones, and returns them. An assignment that moves to a later start is reminded of again.
+    pub(crate) async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
         let reminded = "case when excluded.start_at > dispatch_assignments.start_at then null else dispatch_assignments.reminded_at end";
         let statement = insert_into(assignments::table)
             .values(rows)
@@ -88,9 +88,9 @@ impl Assignment {
                 assignments::created_at.eq(excluded(assignments::created_at)),
                 assignments::updated_at.eq(excluded(assignments::updated_at)),
                 assignments::reminded_at.eq(sql(reminded)),
-            ));
-        PreparedIf(statement, rows.len() == 1).execute(tx.conn()).await?;
-        Ok(())
+            ))
+            .returning(Self::as_returning());
+        Ok(PreparedIf(statement, rows.len() == 1).load(tx.conn()).await?)
     }
 }
 
@@ -108,8 +108,12 @@ impl Entity for Assignment {
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        let rows = Self::read(tx, ids).await?.into_iter();
-        rows.map(|row| Ok((row.id, Snapshot::of(&StatedAssignment::from(row))?)))
+        let rows = match tx.take_fresh::<Self>(ids) {
+            Some(written) => written,
+            None => Self::read(tx, ids).await?,
+        };
+        rows.into_iter()
+            .map(|row| Ok((row.id, Snapshot::of(&StatedAssignment::from(row))?)))
             .collect()
     }
 

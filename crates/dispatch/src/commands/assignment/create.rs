@@ -80,7 +80,9 @@ impl Command for CreateAssignment {
             .into_iter()
             .collect::<Result<Vec<_>, _>>()
             .map_err(Rejection::invalid)?;
-        Assignment::write(tx, &rows).await?;
+        for written in Assignment::write(tx, &rows).await? {
+            tx.keep_written(written.id, written);
+        }
         if self.reject_conflicts {
             reject_conflicts::check(tx, &rows, None).await?;
         }

@@ -109,7 +109,9 @@ impl Command for UpdateAssignment {
                 .into_iter()
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(Rejection::invalid)?;
-            Assignment::write(tx, &rows).await?;
+            for written in Assignment::write(tx, &rows).await? {
+                tx.keep_written(written.id, written);
+            }
             if self.reject_conflicts {
                 reject_conflicts::check(tx, &rows, Some(&before)).await?;
             }
