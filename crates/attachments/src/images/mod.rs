@@ -29,7 +29,7 @@ use crate::stores::Driver;
 
 /// Requests that wait for a thread.
 const QUEUE: usize = 64;
-/// Threads that render.
+/// Threads that render. One processor, if there are several, is left to other requests: threads of low priority are not interrupted at once.
 const MOST_THREADS: usize = 4;
 /// Time for one image, with all waits.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -42,7 +42,7 @@ const MAX_SOURCE: u64 = 25 * 1024 * 1024;
 /// Most pixels of an image that is rendered.
 const MAX_PIXELS: u64 = 40_000_000;
 /// Version of the renderer, which changes when the bytes of its images do.
-pub(crate) const RENDERER: u32 = 1;
+pub(crate) const RENDERER: u32 = 2;
 /// Bytes of a permit of the semaphore.
 const UNIT: u64 = 64 * 1024;
 
@@ -141,7 +141,7 @@ impl Images {
         let units = (config.render_memory / UNIT).max(1);
         Self(Arc::new(Inner {
             cache: ImageCache::new(folder, config.image_cache),
-            pool: Pool::new("render", cores.min(MOST_THREADS), QUEUE, 1),
+            pool: Pool::new("render", cores.saturating_sub(1).clamp(1, MOST_THREADS), QUEUE, 1),
             memory: Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(Semaphore::MAX_PERMITS))),
             units,
             renderings: Mutex::default(),

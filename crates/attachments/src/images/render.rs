@@ -8,7 +8,10 @@ use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::codecs::webp::WebPEncoder;
 use image::metadata::Orientation;
-use image::{DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits, RgbaImage};
+use image::{
+    ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits, RgbImage,
+    RgbaImage,
+};
 
 use super::size::{CropType, ImageBox};
 use crate::error::Error;
@@ -30,12 +33,12 @@ pub(super) fn content_type_of(bytes: &[u8]) -> &'static str {
 }
 
 /// Returns the bytes of memory that the renderer uses for an image at most; blocks. The decoded image is there together with what its decoder keeps, then
-/// with a copy that is turned, then with a copy of four bytes a pixel.
+/// with a copy that is turned, then with a copy of four bytes a pixel, unless it has three of one byte each.
 ///
 /// # Errors
 /// As [`render`].
 pub(super) fn memory(file: &[u8], size: ImageBox) -> Result<u64, Error> {
-    let (decoder, format) = open(file)?;
+    let (mut decoder, format) = open(file)?;
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
     let decoded = decoder.total_bytes();
@@ -47,7 +50,13 @@ pub(super) fn memory(file: &[u8], size: ImageBox) -> Result<u64, Error> {
         ImageFormat::Gif | ImageFormat::WebP => pixels * 5,
         _ => 0,
     };
-    let beside = kept.max(decoded).max(pixels * 4);
+    let is_upright = decoder.orientation().is_ok_and(|one| one == Orientation::NoTransforms);
+    let copied = match decoder.color_type() {
+        ColorType::Rgb8 if is_upright => 0,
+        ColorType::Rgb8 => decoded,
+        _ => decoded.max(pixels * 4),
+    };
+    let beside = kept.max(copied);
     // Decoders of JPEG copy the file.
     Ok(2 * file.len() as u64 + decoded + beside + u64::from(size.most_pixels()) * 8)
 }
@@ -92,7 +101,7 @@ pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
     let mut image = DynamicImage::from_decoder(decoder).map_err(undecodable)?;
     image.apply_orientation(orientation);
     let is_opaque = !image.color().has_alpha();
-    let resized = resized(image.into_rgba8(), size, format == ImageFormat::Jpeg)?;
+    let resized = padded(resized(image, size)?, size, format == ImageFormat::Jpeg);
     let is_jpeg = format == ImageFormat::Jpeg || format == ImageFormat::WebP && is_opaque && !pads(size);
     encode(&resized, is_jpeg, format, profile).map_err(|error| {
         tracing::error!(%error, "could not encode an image");
@@ -158,28 +167,46 @@ fn rounded(side: f64) -> u32 {
     (side.round() as u32).max(1)
 }
 
-fn resized(source: RgbaImage, size: ImageBox, is_jpeg: bool) -> Result<RgbaImage, Error> {
-    let fit = fit(source.dimensions(), size);
-    let (width, height) = source.dimensions();
-    let failed = |_| Error::RenderFailed;
-    let mut to = Image::new(fit.width, fit.height, PixelType::U8x4);
-    let source =
-        Image::from_vec_u8(width, height, source.into_raw(), PixelType::U8x4).map_err(|_| Error::RenderFailed)?;
-    let (left, top, part_width, part_height) = fit.part;
-    let options = ResizeOptions::new()
-        .crop(left, top, part_width, part_height)
-        .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
-    Resizer::new().resize(&source, &mut to, &options).map_err(failed)?;
-    let image = RgbaImage::from_raw(fit.width, fit.height, to.into_vec()).ok_or(Error::RenderFailed)?;
+/// Resizes an image. Most photographs have three channels of one byte, and are resized as they are: a copy with four would double their memory.
+fn resized(image: DynamicImage, size: ImageBox) -> Result<RgbaImage, Error> {
+    let (width, height) = (image.width(), image.height());
+    let fit = fit((width, height), size);
+    let resize = |pixels: Vec<u8>, pixel_type| {
+        let mut to = Image::new(fit.width, fit.height, pixel_type);
+        let source = Image::from_vec_u8(width, height, pixels, pixel_type).map_err(|_| Error::RenderFailed)?;
+        let (left, top, part_width, part_height) = fit.part;
+        let options = ResizeOptions::new()
+            .crop(left, top, part_width, part_height)
+            .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
+        let resized = Resizer::new().resize(&source, &mut to, &options);
+        resized.map_err(|_| Error::RenderFailed)?;
+        Ok(to.into_vec())
+    };
+    let resized = match image {
+        DynamicImage::ImageRgb8(image) => {
+            let pixels = resize(image.into_raw(), PixelType::U8x3)?;
+            let resized = RgbImage::from_raw(fit.width, fit.height, pixels);
+            resized.map(|image| DynamicImage::ImageRgb8(image).into_rgba8())
+        }
+        other => {
+            let pixels = resize(other.into_rgba8().into_raw(), PixelType::U8x4)?;
+            RgbaImage::from_raw(fit.width, fit.height, pixels)
+        }
+    };
+    resized.ok_or(Error::RenderFailed)
+}
+
+/// Pads an image to its box, if the box is to contain it.
+fn padded(image: RgbaImage, size: ImageBox, is_jpeg: bool) -> RgbaImage {
     let (Some(box_width), Some(box_height), true) = (size.width, size.height, pads(size)) else {
-        return Ok(image);
+        return image;
     };
     let fill = if is_jpeg { [255; 4] } else { [0; 4] };
     let mut padded = RgbaImage::from_pixel(box_width, box_height, image::Rgba(fill));
-    let left = i64::from(box_width.saturating_sub(fit.width) / 2);
-    let top = i64::from(box_height.saturating_sub(fit.height) / 2);
+    let left = i64::from(box_width.saturating_sub(image.width()) / 2);
+    let top = i64::from(box_height.saturating_sub(image.height()) / 2);
     image::imageops::replace(&mut padded, &image, left, top);
-    Ok(padded)
+    padded
 }
 
 fn encode(
@@ -234,7 +261,7 @@ mod tests {
         let per_pixel = |file: &[u8]| memory(file, size).expect("an image") / (500 * 500);
         let photo = encoded(&DynamicImage::new_rgb8(500, 500), ImageFormat::Jpeg);
         assert!(!is_progressive(&photo));
-        assert_eq!(per_pixel(&photo), 3 + 4);
+        assert_eq!(per_pixel(&photo), 3);
         let deep = encoded(&DynamicImage::new_rgba16(500, 500), ImageFormat::Png);
         assert_eq!(per_pixel(&deep), 8 + 8);
         let frame = photo.windows(2).position(|two| two == [0xff, 0xc0]).expect("a frame");
@@ -289,7 +316,7 @@ mod tests {
 
     #[test]
     fn each_format_is_rendered_and_other_files_are_not() {
-        let image = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(40, 30, image::Rgb([200, 10, 10])));
+        let image = DynamicImage::ImageRgb8(RgbImage::from_pixel(40, 30, image::Rgb([200, 10, 10])));
         for (format, expected) in [
             (ImageFormat::Jpeg, "image/jpeg"),
             (ImageFormat::Png, "image/png"),
