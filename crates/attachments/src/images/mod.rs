@@ -42,7 +42,7 @@ const MAX_SOURCE: u64 = 25 * 1024 * 1024;
 /// Most pixels of an image that is rendered.
 const MAX_PIXELS: u64 = 40_000_000;
 /// Version of the renderer, which changes when the bytes of its images do.
-pub(crate) const RENDERER: u32 = 2;
+pub(crate) const RENDERER: u32 = 1;
 /// Bytes of a permit of the semaphore.
 const UNIT: u64 = 64 * 1024;
 

@@ -9,8 +9,7 @@ use image::codecs::png::PngEncoder;
 use image::codecs::webp::WebPEncoder;
 use image::metadata::Orientation;
 use image::{
-    ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits, RgbImage,
-    RgbaImage,
+    ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits, RgbaImage,
 };
 
 use super::size::{CropType, ImageBox};
@@ -33,7 +32,7 @@ pub(super) fn content_type_of(bytes: &[u8]) -> &'static str {
 }
 
 /// Returns the bytes of memory that the renderer uses for an image at most; blocks. The decoded image is there together with what its decoder keeps, then
-/// with a copy that is turned, then with a copy of four bytes a pixel, unless it has three of one byte each.
+/// with a copy that is turned, then with a copy of four bytes a pixel; or, of an upright one with three bytes a pixel, with a fourth.
 ///
 /// # Errors
 /// As [`render`].
@@ -52,8 +51,7 @@ pub(super) fn memory(file: &[u8], size: ImageBox) -> Result<u64, Error> {
     };
     let is_upright = decoder.orientation().is_ok_and(|one| one == Orientation::NoTransforms);
     let copied = match decoder.color_type() {
-        ColorType::Rgb8 if is_upright => 0,
-        ColorType::Rgb8 => decoded,
+        ColorType::Rgb8 if is_upright => pixels,
         _ => decoded.max(pixels * 4),
     };
     let beside = kept.max(copied);
@@ -97,10 +95,7 @@ fn open(file: &[u8]) -> Result<(impl ImageDecoder + '_, ImageFormat), Error> {
 pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
     let (mut decoder, format) = open(file)?;
     let profile = decoder.icc_profile().ok().flatten();
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let mut image = DynamicImage::from_decoder(decoder).map_err(undecodable)?;
-    image.apply_orientation(orientation);
-    let is_opaque = !image.color().has_alpha();
+    let (image, is_opaque) = decode(decoder)?;
     let resized = padded(resized(image, size)?, size, format == ImageFormat::Jpeg);
     let is_jpeg = format == ImageFormat::Jpeg || format == ImageFormat::WebP && is_opaque && !pads(size);
     encode(&resized, is_jpeg, format, profile).map_err(|error| {
@@ -167,33 +162,42 @@ fn rounded(side: f64) -> u32 {
     (side.round() as u32).max(1)
 }
 
-/// Resizes an image. Most photographs have three channels of one byte, and are resized as they are: a copy with four would double their memory.
-fn resized(image: DynamicImage, size: ImageBox) -> Result<RgbaImage, Error> {
-    let (width, height) = (image.width(), image.height());
+/// Decodes an image, and turns it as its metadata says. Returns whether it has no transparency besides. Most photographs have three channels of one byte and
+/// are upright: these get their fourth channel in place, since a copy would double their memory.
+fn decode(mut decoder: impl ImageDecoder) -> Result<(RgbaImage, bool), Error> {
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    if decoder.color_type() != ColorType::Rgb8 || orientation != Orientation::NoTransforms {
+        let mut image = DynamicImage::from_decoder(decoder).map_err(undecodable)?;
+        image.apply_orientation(orientation);
+        let is_opaque = !image.color().has_alpha();
+        return Ok((image.into_rgba8(), is_opaque));
+    }
+    let (width, height) = decoder.dimensions();
+    let decoded = usize::try_from(decoder.total_bytes()).map_err(|_| Error::ImageTooLarge)?;
+    let mut pixels = vec![0; decoded / 3 * 4];
+    decoder.read_image(&mut pixels[..decoded]).map_err(undecodable)?;
+    for index in (0..decoded / 3).rev() {
+        let from = index * 3;
+        let pixel = [pixels[from], pixels[from + 1], pixels[from + 2], u8::MAX];
+        pixels[index * 4..][..4].copy_from_slice(&pixel);
+    }
+    let image = RgbaImage::from_raw(width, height, pixels).ok_or(Error::RenderFailed)?;
+    Ok((image, true))
+}
+
+fn resized(source: RgbaImage, size: ImageBox) -> Result<RgbaImage, Error> {
+    let (width, height) = source.dimensions();
     let fit = fit((width, height), size);
-    let resize = |pixels: Vec<u8>, pixel_type| {
-        let mut to = Image::new(fit.width, fit.height, pixel_type);
-        let source = Image::from_vec_u8(width, height, pixels, pixel_type).map_err(|_| Error::RenderFailed)?;
-        let (left, top, part_width, part_height) = fit.part;
-        let options = ResizeOptions::new()
-            .crop(left, top, part_width, part_height)
-            .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
-        let resized = Resizer::new().resize(&source, &mut to, &options);
-        resized.map_err(|_| Error::RenderFailed)?;
-        Ok(to.into_vec())
-    };
-    let resized = match image {
-        DynamicImage::ImageRgb8(image) => {
-            let pixels = resize(image.into_raw(), PixelType::U8x3)?;
-            let resized = RgbImage::from_raw(fit.width, fit.height, pixels);
-            resized.map(|image| DynamicImage::ImageRgb8(image).into_rgba8())
-        }
-        other => {
-            let pixels = resize(other.into_rgba8().into_raw(), PixelType::U8x4)?;
-            RgbaImage::from_raw(fit.width, fit.height, pixels)
-        }
-    };
-    resized.ok_or(Error::RenderFailed)
+    let failed = |_| Error::RenderFailed;
+    let mut to = Image::new(fit.width, fit.height, PixelType::U8x4);
+    let source =
+        Image::from_vec_u8(width, height, source.into_raw(), PixelType::U8x4).map_err(|_| Error::RenderFailed)?;
+    let (left, top, part_width, part_height) = fit.part;
+    let options = ResizeOptions::new()
+        .crop(left, top, part_width, part_height)
+        .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
+    Resizer::new().resize(&source, &mut to, &options).map_err(failed)?;
+    RgbaImage::from_raw(fit.width, fit.height, to.into_vec()).ok_or(Error::RenderFailed)
 }
 
 /// Pads an image to its box, if the box is to contain it.
@@ -261,7 +265,7 @@ mod tests {
         let per_pixel = |file: &[u8]| memory(file, size).expect("an image") / (500 * 500);
         let photo = encoded(&DynamicImage::new_rgb8(500, 500), ImageFormat::Jpeg);
         assert!(!is_progressive(&photo));
-        assert_eq!(per_pixel(&photo), 3);
+        assert_eq!(per_pixel(&photo), 3 + 1);
         let deep = encoded(&DynamicImage::new_rgba16(500, 500), ImageFormat::Png);
         assert_eq!(per_pixel(&deep), 8 + 8);
         let frame = photo.windows(2).position(|two| two == [0xff, 0xc0]).expect("a frame");
@@ -316,7 +320,7 @@ mod tests {
 
     #[test]
     fn each_format_is_rendered_and_other_files_are_not() {
-        let image = DynamicImage::ImageRgb8(RgbImage::from_pixel(40, 30, image::Rgb([200, 10, 10])));
+        let image = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(40, 30, image::Rgb([200, 10, 10])));
         for (format, expected) in [
             (ImageFormat::Jpeg, "image/jpeg"),
             (ImageFormat::Png, "image/png"),
