@@ -155,6 +155,8 @@ impl Due {
 pub struct Relay {
     runtime: Runtime,
     due: Arc<Due>,
+    /// How long the last look at all tenants took, if it has found as many tenants as it returns at most.
+    unfinished: Option<Duration>,
     met: Option<Timestamp>,
     met_all: Option<Timestamp>,
 }
@@ -166,6 +168,7 @@ impl Relay {
         Self {
             runtime,
             due: Arc::default(),
+            unfinished: None,
             met: None,
             met_all: None,
         }
@@ -204,11 +207,19 @@ impl Relay {
             }
             Committed::In(_) | Committed::Anywhere => {
                 let found = self.look_at_all().await?;
-                let interval = POLL.max(started.elapsed() * SHARE);
-                *look_at_all = if found < MOST_DUE { started + interval } else { started };
+                let took = started.elapsed();
+                *look_at_all = started + POLL.max(took * SHARE);
+                self.unfinished = (found >= MOST_DUE).then_some(took);
             }
         }
-        self.deliver_next().await
+        if self.deliver_next().await? {
+            return Ok(true);
+        }
+        // Those that it found are done: it looks for more, at most half of the time.
+        if let Some(took) = self.unfinished.take() {
+            *look_at_all = (*look_at_all).min(Instant::now() + took);
+        }
+        Ok(false)
     }
 
     /// Looks for due deliveries of all tenants. Returns the number of tenants that were found, at most [`MOST_DUE`].
