@@ -40,7 +40,7 @@ pub(crate) use subscriber::Subscribers;
 pub use subscriber::{Handler, Subscriber};
 
 /// Writes events of unlogged changes (a session started) into the outbox, in the caller's transaction, and increments the versions of the
-/// [collections](crate::collections) that their names begin with (`auth.session`). The tenant's stream stays locked until
+/// [collections] that their names begin with (`auth.session`). The tenant's stream stays locked until
 /// the end of the transaction, so this must be its last step: the commit is expected at once, and waiters for events are notified now. In the handler
 /// of a [`Subscriber`] it may be any step: the events of all handlers are written at the end of the delivery.
 ///
@@ -66,7 +66,7 @@ pub async fn announce(
     Ok(())
 }
 
-/// Records a change of rows of these kinds that no command makes, in the versions of their [collections](crate::collections): those of the tenant, or,
+/// Records a change of rows of these kinds that no command makes, in the versions of their [collections]: those of the tenant, or,
 /// in the platform's tenant, of all tenants. It is the last statement of its transaction, which holds the versions locked from here on, except in the
 /// handler of a [`Subscriber`]: there it takes effect at the end of the delivery.
 ///
