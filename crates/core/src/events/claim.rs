@@ -82,9 +82,9 @@ pub(super) enum Tenants<'a> {
 pub(super) async fn create_missing_cursors(runtime: &Runtime, now: Timestamp, tenants: Tenants<'_>) -> Result<usize> {
     let mut connection = runtime.database.queue().await?;
     let (condition, since, these) = match tenants {
-        Tenants::All => ("$4 is null and $5 is null", None, None),
-        Tenants::CreatedSince(since) => ("s.created_at >= $4 and $5 is null", Some(since), None),
-        Tenants::These(tenants) => ("$4 is null and s.tenant_id = any($5)", None, Some(tenants)),
+        Tenants::All => ("$4::timestamptz is null and $5::uuid[] is null", None, None),
+        Tenants::CreatedSince(since) => ("s.created_at >= $4 and $5::uuid[] is null", Some(since), None),
+        Tenants::These(tenants) => ("$4::timestamptz is null and s.tenant_id = any($5)", None, Some(tenants)),
     };
     let statement = sql_query(format!(
         "insert into core_event_cursors (tenant_id, id, subscriber, last_seq, attempt, next_at, created_at, updated_at)
