@@ -66,6 +66,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("no unfinished code", sources::unfinished),
     ("no retired word in identifiers and comments", words::retired),
     ("every statement on a table names the tenant", sources::scoped),
+    ("look-ups by ids are planned once", sources::planned_once),
     ("the API browser needs no address outside", sources::self_contained),
     (
         "every endpoint has a summary, an operation of its own and known features",

@@ -10,6 +10,9 @@ const UNFINISHED: &[&str] = &[
     concat!("db", "g!("),
 ];
 
+/// Split like the macros above.
+const ID_LISTS: &[&str] = &[concat!("eq_any", "(ids"), concat!("eq_any", "(&ids")];
+
 pub(super) fn unfinished(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
     for (file, text) in tree.texts("", &["rs"])? {
@@ -17,6 +20,25 @@ pub(super) fn unfinished(tree: &Tree<'_>) -> Result<Findings> {
             for word in UNFINISHED.iter().filter(|word| line.contains(**word)) {
                 findings.push(format!(
                     "{}:{number}: has {word}..); finish it, or leave it out",
+                    file.display()
+                ));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// A list of ids in sight of PostgreSQL makes it plan each execution (`IsOneOf` in core).
+pub(super) fn planned_once(tree: &Tree<'_>) -> Result<Findings> {
+    let mut findings = Findings::new();
+    for (file, text) in tree.texts("", &["rs", "in"])? {
+        if !file.components().any(|part| part.as_os_str() == "src") {
+            continue;
+        }
+        for (number, line) in code(&text) {
+            if ID_LISTS.iter().any(|list| line.contains(list)) {
+                findings.push(format!(
+                    "{}:{number}: shows the number of ids to PostgreSQL, which plans each execution then; use is_one_of(ids)",
                     file.display()
                 ));
             }

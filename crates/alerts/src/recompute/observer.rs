@@ -105,7 +105,7 @@ struct Found {
 const FIND_ALERTS: &str = "\
 select distinct x.alert_id from alerts_assignments x
 join alerts_alerts l on l.tenant_id = x.tenant_id and l.id = x.alert_id and l.resolved_at is null and l.expires_at > $3
-where x.tenant_id = $1 and x.assignment_id = any($2) and x.end_at > $3
+where x.tenant_id = $1 and x.assignment_id = any(array(select unnest($2::uuid[]))) and x.end_at > $3
 order by x.alert_id";
 
 fn alerts_of<'a>(tx: &'a mut Tx<'_>, assignments: &'a [Uuid]) -> BoxFuture<'a, Result<Vec<Uuid>>> {

@@ -66,7 +66,7 @@ struct AssignmentColumns {
 /// An alert that has ended by itself was resolved then.
 const RESOLVE: &str = "\
 update alerts_alerts set resolved_at = least($3, expires_at), updated_at = greatest($3, updated_at + interval '1 millisecond') \
-where tenant_id = $1 and id = any($2)";
+where tenant_id = $1 and id = any(array(select unnest($2::uuid[])))";
 
 const RENAME: &str = "\
 update alerts_alerts a set subject_name = n.name, updated_at = greatest($4, a.updated_at + interval '1 millisecond') \
@@ -116,11 +116,12 @@ const WRITE: &str = write!(
 
 /// Assignments that have ended stay with their alert, which shows them again once it is resolved.
 const REMOVE_ASSIGNMENTS: &str = "\
-delete from alerts_assignments x where x.tenant_id = $1 and x.alert_id = any($2) and x.end_at > $3
+delete from alerts_assignments x where x.tenant_id = $1 and x.alert_id = any(array(select unnest($2::uuid[]))) and x.end_at > $3
     and not exists (select from unnest((select $4), (select $5)) as k (alert_id, assignment_id)
         where k.alert_id = x.alert_id and k.assignment_id = x.assignment_id)";
 
-const FORGET_READS: &str = "delete from alerts_reads where tenant_id = $1 and alert_id = any($2)";
+const FORGET_READS: &str =
+    "delete from alerts_reads where tenant_id = $1 and alert_id = any(array(select unnest($2::uuid[])))";
 
 impl Writes {
     pub(super) fn is_empty(&self) -> bool {

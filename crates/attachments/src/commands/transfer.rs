@@ -40,7 +40,7 @@ update attachments_attachments a set
         where not (x.one ->> 'type' = $3 and x.one ->> 'id' = a.record_id
             and a.assignments @> jsonb_build_array(jsonb_build_object('type', $3, 'id', $4)))),
     updated_at = $6
-where a.tenant_id = $1 and a.id = any($2) and a.entity_id = $3
+where a.tenant_id = $1 and a.id = any(array(select unnest($2::uuid[]))) and a.entity_id = $3
 returning a.id, a.organization_id";
 
 #[derive(QueryableByName)]

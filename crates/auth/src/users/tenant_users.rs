@@ -51,7 +51,7 @@ const FIELDS: &str = "select u.id, coalesce(u.name, u.email) as name, u.is_activ
      from auth_user_roles l \
      join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id \
      where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles \
-    from auth_users u where u.tenant_id = $1 and u.id = any($2) and u.deleted_at is null order by u.id";
+    from auth_users u where u.tenant_id = $1 and u.id = any(array(select unnest($2::uuid[]))) and u.deleted_at is null order by u.id";
 
 /// Returns the live users with these ids in the transaction's tenant, by id: two statements, whatever their number.
 ///

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{Prepared, Recurring, ReplaceRow};
+use backoffice_core::db::{IsOneOf, Prepared, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
@@ -252,7 +252,7 @@ impl Series {
 
 /// See the lock of windows.
 const LOCK_ZONES: &str = "select pg_advisory_xact_lock_shared(calendar_zone_lock(s.tenant_id, s.organization_id)) from ( \
-    select distinct tenant_id, organization_id from calendar_series where tenant_id = $1 and id = any($2) order by 1, 2) s";
+    select distinct tenant_id, organization_id from calendar_series where tenant_id = $1 and id = any(array(select unnest($2::uuid[]))) order by 1, 2) s";
 
 impl Entity for Series {
     const KIND: &'static str = SERIES;
@@ -263,7 +263,7 @@ impl Entity for Series {
         let zones = sql_query(LOCK_ZONES)
             .bind::<SqlUuid, _>(locker.tenant())
             .bind::<Array<SqlUuid>, _>(ids);
-        let visible = query::series::in_scope(locker.scope()).filter(series::id.eq_any(ids));
+        let visible = query::series::in_scope(locker.scope()).filter(series::id.is_one_of(ids));
         let rows = visible
             .order(series::id)
             .select((series::id, series::tenant_id))
@@ -290,7 +290,7 @@ impl Entity for Series {
         write_rows(tx, rows.iter().map(|one| one.row.clone()).collect()).await?;
         let ids: Vec<Uuid> = rows.iter().map(|one| one.row.id).collect();
         let old = windows::table.filter(windows::tenant_id.eq(tx.tenant()));
-        delete(old.filter(windows::series_id.eq_any(&ids)))
+        delete(old.filter(windows::series_id.is_one_of(&ids)))
             .execute(tx.conn())
             .await?;
         let mut all: Vec<Window> = Vec::new();
@@ -312,7 +312,9 @@ impl Entity for Series {
     /// Deletes series with their windows.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = series::table.filter(series::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(series::id.eq_any(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(series::id.is_one_of(ids)))
+            .execute(tx.conn())
+            .await?;
         Ok(())
     }
 
@@ -333,14 +335,14 @@ pub(crate) async fn read_series(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Ser
     let tenant = tx.tenant();
     let rows: Vec<SeriesRow> = series::table
         .filter(series::tenant_id.eq(tenant))
-        .filter(series::id.eq_any(ids))
+        .filter(series::id.is_one_of(ids))
         .order(series::id)
         .select(SeriesRow::as_select())
         .load(tx.conn())
         .await?;
     let exceptions: Vec<Window> = windows::table
         .filter(windows::tenant_id.eq(tenant))
-        .filter(windows::series_id.eq_any(ids))
+        .filter(windows::series_id.is_one_of(ids))
         .filter(windows::is_exception)
         .order((windows::series_id, windows::series_date))
         .select(Window::as_select())

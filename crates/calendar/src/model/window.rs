@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{IsOneOf, Prepared};
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
@@ -116,7 +116,7 @@ pub(crate) async fn derive_all(tx: &mut Tx<'_>, rows: &mut [Window]) -> Result<(
 /// Locks the zones of the organizations of windows. It comes before the locks of the rows: a transaction that replaces a zone updates these
 /// rows while it holds the zone.
 const LOCK_ZONES: &str = "select pg_advisory_xact_lock_shared(calendar_zone_lock(w.tenant_id, w.organization_id)) from ( \
-    select distinct tenant_id, organization_id from calendar_windows where tenant_id = $1 and id = any($2) order by 1, 2) w";
+    select distinct tenant_id, organization_id from calendar_windows where tenant_id = $1 and id = any(array(select unnest($2::uuid[]))) order by 1, 2) w";
 
 impl Entity for Window {
     const KIND: &'static str = WINDOW;
@@ -128,7 +128,7 @@ impl Entity for Window {
         let zones = sql_query(LOCK_ZONES)
             .bind::<SqlUuid, _>(locker.tenant())
             .bind::<Array<SqlUuid>, _>(ids);
-        let visible = query::windows::in_scope(locker.scope()).filter(windows::id.eq_any(ids));
+        let visible = query::windows::in_scope(locker.scope()).filter(windows::id.is_one_of(ids));
         let rows = visible.order(windows::id).select(Self::as_select()).for_update();
         let mut connections = (locker.connection(), locker.connection());
         let (_locked, rows) = try_join(
@@ -155,7 +155,9 @@ impl Entity for Window {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = windows::table.filter(windows::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(windows::id.eq_any(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(windows::id.is_one_of(ids)))
+            .execute(tx.conn())
+            .await?;
         Ok(())
     }
 

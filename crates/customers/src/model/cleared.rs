@@ -2,7 +2,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::{LINKS, Snapshot, Tx};
-use backoffice_core::db::Prepared;
+use backoffice_core::db::{IsOneOf, Prepared};
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
@@ -40,7 +40,7 @@ pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec
     let tenant = tx.tenant();
     let found: Vec<(Uuid, Option<Uuid>)> = people::table
         .filter(people::tenant_id.eq(tenant))
-        .filter(people::company_id.eq_any(companies))
+        .filter(people::company_id.is_one_of(companies))
         .order(people::id)
         .select((people::id, people::company_id))
         .load(tx.conn())
@@ -59,7 +59,7 @@ pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec
 /// The foreign key would clear the references too, but would not change the people's `updated_at`.
 const CLEAR: &str = "\
 update customers_people set company_id = null, updated_at = greatest($3, updated_at + interval '1 millisecond')
-where tenant_id = $1 and company_id = any($2)";
+where tenant_id = $1 and company_id = any(array(select unnest($2::uuid[])))";
 
 /// Clears the company of all people of these companies.
 pub(super) async fn clear(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<()> {

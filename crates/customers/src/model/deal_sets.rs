@@ -93,7 +93,7 @@ impl DealSet {
         let tenant = tx.tenant();
         let statement = sql_query(format!(
             "select id, deal_id, {column} as party_id, created_at from {table} \
-             where tenant_id = $1 and {} = any($2) order by id",
+             where tenant_id = $1 and {} = any(array(select unnest($2::uuid[]))) order by id",
             self.column_of(end)
         ));
         let statement = statement.bind::<SqlUuid, _>(tenant).bind::<Array<SqlUuid>, _>(ids);
@@ -157,7 +157,7 @@ impl DealSet {
         let statement = sql_query(format!(
             "with shown as ( \
                  select id from customers_deals \
-                 where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any($2)) \
+                 where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any(array(select unnest($2::uuid[])))) \
                  order by id for update \
              ) \
              update customers_deals d set updated_at = greatest($3, d.updated_at + interval '1 millisecond') \
@@ -183,7 +183,7 @@ impl DealSet {
     async fn keep_only(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid], links: &[Link]) -> Result<()> {
         let tenant = tx.tenant();
         let statement = sql_query(format!(
-            "delete from {} where tenant_id = $1 and {} = any($2) and id <> all($3)",
+            "delete from {} where tenant_id = $1 and {} = any(array(select unnest($2::uuid[]))) and id <> all($3)",
             self.table,
             self.column_of(end)
         ));

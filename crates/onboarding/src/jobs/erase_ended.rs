@@ -1,4 +1,5 @@
 use backoffice_core::command::Entity;
+use backoffice_core::db::IsOneOf;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Result, erasure};
@@ -54,7 +55,7 @@ impl Job for EraseEnded {
         let cursor = work.cursor() + 1;
         let mut chunk = work.begin(&query::scope()).await?;
         delete(requests::table.filter(requests::tenant_id.eq(PLATFORM_TENANT)))
-            .filter(requests::id.eq_any(ids))
+            .filter(requests::id.is_one_of(ids))
             .execute(chunk.connection())
             .await?;
         chunk.advance(cursor).await?;

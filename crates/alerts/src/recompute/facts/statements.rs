@@ -67,7 +67,7 @@ where $5 is not null";
 /// The job sites `$2`.
 pub(super) const SITES: &str = "\
 select id, (status = 'closed' or deleted_at is not null) as is_closed, start_date, end_date_exclusive \
-from dispatch_job_sites where tenant_id = $1 and id = any($2)";
+from dispatch_job_sites where tenant_id = $1 and id = any(array(select unnest($2::uuid[])))";
 
 /// All live assignments.
 pub(super) const ASSIGNMENTS: &str = subjects!(
