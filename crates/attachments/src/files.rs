@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use backoffice_core::batches::Batches;
 use backoffice_core::{Platform, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -11,6 +12,7 @@ use crate::config::AttachmentsConfig;
 use crate::error::Error;
 use crate::extraction::{DocumentKind, Extractor, OcrProvider};
 use crate::images::Images;
+use crate::query::attachments::Stored;
 use crate::stores::{SpoolFolder, Stores};
 use crate::upload::is_read_at_once;
 
@@ -21,6 +23,8 @@ pub(crate) struct Files {
     pub(crate) stores: Stores,
     pub(crate) spool: Arc<SpoolFolder>,
     pub(crate) images: Images,
+    /// Files of a tenant by their ids, for requests of their bytes.
+    pub(crate) found: Batches<Uuid, Uuid, Stored>,
     /// Extracts texts after uploads, if that is configured.
     pub(crate) extractor: Option<Extractor>,
     uploads: Arc<Semaphore>,
@@ -45,6 +49,7 @@ impl Files {
             stores,
             spool: Arc::new(spool),
             images,
+            found: Batches::default(),
             of_tenants: Arc::default(),
         }
     }

@@ -4,7 +4,7 @@
 //! [`touch`](crate::events::touch). A list reads the version before its rows, so a total or an entity tag that belongs to a version never hides a change that was
 //! committed before the request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
 
@@ -14,7 +14,8 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use moka::sync::Cache;
 use uuid::Uuid;
 
-use crate::db::Prepared;
+use crate::batches::Batches;
+use crate::db::{Database, Prepared};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
 use crate::platform::Platform;
@@ -28,7 +29,7 @@ pub(crate) const ALL: &str = "*";
 const MOST_TOTALS: u64 = 20_000;
 
 /// The version of one or more collections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, QueryableByName)]
 pub struct Version {
     #[diesel(sql_type = BigInt)]
     number: i64,
@@ -63,11 +64,13 @@ pub(crate) const LOG: &str = "audit_logs.action";
 /// The kinds on which the response of the action log depends besides its stream: all kinds, erased entries, and the names beside them.
 pub const BESIDE_LOG: [&str; 4] = [ALL, LOG, "directory.tenant", "directory.organization"];
 
+// Sub-queries hide the number of kinds and tenants from PostgreSQL, which would otherwise plan each execution (`db::IsOneOf`).
 const OF_LOG: &str = "\
 select (c.number + s.number)::bigint as number, s.changed_at from \
-    (select coalesce(sum(version), 0) as number from core_collections where tenant_id = any($2) and kind = any($1)) c, \
+    (select coalesce(sum(version), 0) as number from core_collections \
+        where tenant_id = any(array(select unnest($2::uuid[]))) and kind = any(array(select unnest($1::text[])))) c, \
     (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at \
-        from core_event_streams where tenant_id = any($2) and name = 'log') s";
+        from core_event_streams where tenant_id = any(array(select unnest($2::uuid[]))) and name = 'log') s";
 const OF_ALL_LOGS: &str = "\
 select (c.number + s.number)::bigint as number, s.changed_at from \
     (select coalesce(sum(version), 0) as number from core_collections where kind = any($1)) c, \
@@ -81,7 +84,7 @@ pub fn counting(tenant: Uuid, own: Uuid) -> [Uuid; 3] {
 
 const OF_TENANTS: &str = "\
 select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections \
-where tenant_id = any($2) and kind = any($1)";
+where tenant_id = any(array(select unnest($2::uuid[]))) and kind = any(array(select unnest($1::text[])))";
 const OF_ALL: &str = "\
 select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections where kind = any($1)";
 /// Returns the version of the rows of these kinds that a caller of the tenant `own` may see in this scope: those of its tenants, of the caller's
@@ -139,6 +142,86 @@ pub(crate) async fn touch(
         .bind::<Timestamptz, _>(now);
     Prepared(statement).execute(connection).await?;
     Ok(())
+}
+
+/// The kinds whose versions one statement reads: those of a caller of the second tenant, who sees the first ones; of the action log or of rows.
+type VersionGroup = (VisibleTenants, Uuid, bool);
+
+/// Reads of versions before a response: those of one tenant that arrive while one runs share the next statement.
+#[derive(Debug, Default)]
+pub(crate) struct SharedVersions(Batches<VersionGroup, &'static str, Version>);
+
+#[derive(QueryableByName)]
+struct OfKind {
+    #[diesel(sql_type = Text)]
+    kind: String,
+    #[diesel(embed)]
+    version: Version,
+}
+
+const EACH_OF_TENANTS: &str = "\
+select kind, sum(version)::bigint as number, max(updated_at) as changed_at from core_collections \
+where tenant_id = any(array(select unnest($2::uuid[]))) and kind = any(array(select unnest($1::text[]))) group by kind";
+const EACH_OF_ALL: &str = "\
+select kind, sum(version)::bigint as number, max(updated_at) as changed_at from core_collections where kind = any($1) group by kind";
+
+impl SharedVersions {
+    /// Returns what [`version`] returns.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub(crate) async fn find(
+        &self,
+        database: &Database,
+        scope: &Scope,
+        own: Uuid,
+        kinds: &[&'static str],
+    ) -> Result<Version> {
+        let is_log = kinds.contains(&LOG);
+        // The action log has one version, whatever it is read with.
+        let kinds: HashSet<&'static str> = match is_log {
+            true => HashSet::from([LOG]),
+            false => kinds.iter().copied().chain([ALL]).collect(),
+        };
+        let group = (scope.visible_tenants, own, is_log);
+        let load = async |kinds: Vec<&'static str>| {
+            let connection = database.read_briefly(scope).await?;
+            if is_log {
+                let version = version(&connection, scope, own, &[LOG]).await?;
+                return Ok(HashMap::from([(LOG, version)]));
+            }
+            Ok(each(&connection, scope, own, kinds).await?)
+        };
+        let found = self.0.find(group, kinds.iter().copied(), load).await?;
+        let versions = kinds.iter().filter_map(|kind| found.get(kind));
+        Ok(versions.fold(Version::default(), |sum, version| Version {
+            number: sum.number + version.number,
+            changed_at: sum.changed_at.max(version.changed_at),
+        }))
+    }
+}
+
+/// Returns the version of each kind that has one.
+async fn each(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    own: Uuid,
+    kinds: Vec<&'static str>,
+) -> QueryResult<HashMap<&'static str, Version>> {
+    let found: Vec<OfKind> = match scope.visible_tenants {
+        VisibleTenants::Tenant(tenant) => {
+            let statement = sql_query(EACH_OF_TENANTS).bind::<Array<Text>, _>(&kinds);
+            let statement = statement.bind::<Array<SqlUuid>, _>(counting(tenant, own).to_vec());
+            Prepared(statement).load(&mut &*connection).await?
+        }
+        VisibleTenants::All => {
+            let statement = sql_query(EACH_OF_ALL).bind::<Array<Text>, _>(&kinds);
+            Prepared(statement).load(&mut &*connection).await?
+        }
+    };
+    let of = |kind: &str| kinds.iter().copied().find(|known| *known == kind);
+    let found = found.into_iter();
+    Ok(found.filter_map(|row| Some((of(&row.kind)?, row.version))).collect())
 }
 
 /// Records a change of rows of any kind, in a transaction that sees all tenants.
@@ -245,5 +328,9 @@ impl Totals {
 impl Platform {
     pub(crate) fn totals(&self) -> &Versioned<TotalKey, i64> {
         &self.services::<Totals>().0
+    }
+
+    pub(crate) fn shared_versions(&self) -> &SharedVersions {
+        self.services::<SharedVersions>()
     }
 }

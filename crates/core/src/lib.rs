@@ -3,6 +3,7 @@
 pub mod access_log;
 pub mod acl;
 mod backoff;
+pub mod batches;
 pub mod blocking;
 pub mod cache;
 pub mod collections;
@@ -18,6 +19,7 @@ pub mod erasure;
 pub mod error;
 pub mod events;
 pub mod examples;
+mod fingerprint;
 pub mod http;
 pub mod identity;
 pub mod ids;

@@ -13,10 +13,11 @@ use uuid::Uuid;
 
 use crate::acl::{Catalogue, Feature, Organizations, Pairs};
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::ids::PLATFORM_TENANT;
 
 /// The tenants whose rows are visible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VisibleTenants {
     /// One tenant.
     Tenant(Uuid),
@@ -87,6 +88,34 @@ impl Scope {
             predicates: true,
             home: None,
             pairs: None,
+        }
+    }
+
+    /// Adds everything that distinguishes this scope from others.
+    pub(crate) fn identify(&self, fingerprint: &mut Fingerprint) {
+        let Self {
+            visible_tenants,
+            tenant,
+            allowed,
+            organizations,
+            selected,
+            write_organization,
+            all_selected,
+            predicates,
+            home,
+            pairs,
+        } = self;
+        for id in [visible_tenants.one(), *tenant, *selected, *write_organization, *home] {
+            fingerprint.id(id);
+        }
+        for ids in [allowed, organizations] {
+            fingerprint.ids(ids.as_ref());
+        }
+        for flag in [*all_selected, *predicates, pairs.is_some()] {
+            fingerprint.flag(flag);
+        }
+        if let Some(pairs) = pairs {
+            pairs.identify(fingerprint);
         }
     }
 

@@ -21,7 +21,7 @@ use crate::acl;
 use crate::commands::{CreateLink, LinkToken, RevokeLink, require_share};
 use crate::error::Error;
 use crate::model::Link;
-use crate::query::attachments::{find, stored};
+use crate::query::attachments::find;
 use crate::query::links::{Shared, count_download, of_file, with_token};
 
 /// Downloads by links from one address of the network.
@@ -218,9 +218,7 @@ async fn get_shared_attachment(visitor: Visitor, path: Path<Token>, conditions: 
     let call = visitor.0;
     let shared = find_shared(&call, &path.0.token).await?.ok_or_else(not_found)?;
     let scope = Scope::tenant(shared.link.tenant_id);
-    let connection = call.database().read_briefly(&scope).await?;
-    let found = stored(&connection, &scope, shared.file.id).await?;
-    drop(connection);
+    let found = reading::find(&call, shared.link.tenant_id, shared.file.id).await?;
     let file = Readable {
         // The headers are those of a private file.
         is_public: false,

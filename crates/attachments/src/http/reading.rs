@@ -53,10 +53,20 @@ pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     admitted(caller, call, file)
 }
 
-async fn find(call: &Call, tenant: Uuid, id: Uuid) -> Result<Option<Stored>> {
-    let scope = Scope::tenant(tenant);
-    let connection = call.database().read_briefly(&scope).await?;
-    stored(&connection, &scope, id).await
+/// Returns a file of the tenant: requests for files of a tenant that arrive together share a statement.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(super) async fn find(call: &Call, tenant: Uuid, id: Uuid) -> Result<Option<Stored>> {
+    let files = call.provided::<Files>()?;
+    let load = async |ids| {
+        let scope = Scope::tenant(tenant);
+        let connection = call.database().read_briefly(&scope).await?;
+        let found = stored(&connection, &scope, ids).await?;
+        Ok(found.into_iter().map(|file| (file.row.id, file)).collect())
+    };
+    let found = files.found.find(tenant, [id], load).await?;
+    Ok(found.get(&id).cloned())
 }
 
 /// Checks that a file is public, or in the caller's scope, and that the caller holds the feature there.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::db::Recurring;
+use backoffice_core::db::{IsOneOf, Recurring};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::Filter;
@@ -140,11 +140,11 @@ pub(crate) struct Stored {
     pub(crate) store: StoreSettings,
 }
 
-/// Returns a file of the scope's tenant, in any organization.
+/// Returns the files of the scope's tenant with these ids, in any organization.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Stored>> {
+pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, ids: Vec<Uuid>) -> Result<Vec<Stored>> {
     let found = attachments::table
         .inner_join(
             partitions::table.on(partitions::tenant_id
@@ -157,14 +157,9 @@ pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, id: Uu
                 .and(stores::id.eq(attachments::store_id))),
         )
         .filter(scope.owns(attachments::tenant_id))
-        .filter(attachments::id.eq(id))
+        .filter(attachments::id.is_one_of(ids))
         .select((Attachment::as_select(), partitions::is_public, STORE_SETTINGS));
-    Ok(found
-        .limit(1)
-        .prepared()
-        .get_result(&mut &*connection)
-        .await
-        .optional()?)
+    Ok(found.prepared().load(&mut &*connection).await?)
 }
 
 /// Returns the ids of those visible files that are attached to records of this kind, and to the record `from` if it is given, in ascending order.
@@ -179,7 +174,7 @@ pub async fn movable(
     from: Option<&str>,
 ) -> Result<Vec<Uuid>> {
     let mut files = in_scope(scope)
-        .filter(attachments::id.eq_any(ids.iter().copied().collect::<Vec<Uuid>>()))
+        .filter(attachments::id.is_one_of(ids.iter().copied().collect::<Vec<Uuid>>()))
         .filter(attachments::entity_id.eq(entity))
         .into_boxed();
     if let Some(from) = from {

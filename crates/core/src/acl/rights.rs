@@ -2,12 +2,13 @@
 //! are evaluated separately and never combined with each other.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use uuid::Uuid;
 
 use super::{Catalogue, covers, matches};
 use crate::error::Rejection;
+use crate::fingerprint::Fingerprint;
 
 /// Organizations of a tenant; `None` = all of it.
 pub type Organizations = Option<BTreeSet<Uuid>>;
@@ -21,12 +22,41 @@ pub struct AccessList {
     pub organizations: Organizations,
 }
 
+/// Lists that never change, and their digest, once it was needed.
+#[derive(Debug)]
+struct Lists {
+    lists: Box<[AccessList]>,
+    digest: OnceLock<[u8; 32]>,
+}
+
+impl Lists {
+    fn digest(&self) -> &[u8; 32] {
+        self.digest.get_or_init(|| {
+            let mut fingerprint = Fingerprint::default();
+            for AccessList { grants, organizations } in &self.lists {
+                fingerprint.number(grants.len());
+                grants.iter().for_each(|grant| fingerprint.bytes(grant.as_bytes()));
+                fingerprint.ids(organizations.as_ref());
+            }
+            fingerprint.finish()
+        })
+    }
+}
+
+impl PartialEq for Lists {
+    fn eq(&self, other: &Self) -> bool {
+        self.lists == other.lists
+    }
+}
+
+impl Eq for Lists {}
+
 /// The rights of a principal as stored: the lists that apply to the principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
     /// Whether the principal holds every feature of the enabled modules, in every tenant.
     pub is_super_admin: bool,
-    lists: Arc<[AccessList]>,
+    lists: Arc<Lists>,
     confined_to: Option<Uuid>,
     /// Rights that are needed besides.
     limited_by: Option<Arc<Rights>>,
@@ -59,7 +89,10 @@ impl Rights {
         let grants_something = |list: &AccessList| !list.grants.is_empty();
         Self {
             is_super_admin: false,
-            lists: lists.into_iter().filter(grants_something).collect(),
+            lists: Arc::new(Lists {
+                lists: lists.into_iter().filter(grants_something).collect(),
+                digest: OnceLock::new(),
+            }),
             confined_to: None,
             limited_by: None,
         }
@@ -101,7 +134,24 @@ impl Rights {
     /// Returns the lists.
     #[must_use]
     pub fn lists(&self) -> &[AccessList] {
-        &self.lists
+        &self.lists.lists
+    }
+
+    /// Adds everything that distinguishes these rights from others. Requests of a session share the digest of the lists.
+    pub(crate) fn identify(&self, fingerprint: &mut Fingerprint) {
+        let Self {
+            is_super_admin,
+            lists,
+            confined_to,
+            limited_by,
+        } = self;
+        fingerprint.flag(*is_super_admin);
+        fingerprint.bytes(lists.digest());
+        fingerprint.id(*confined_to);
+        fingerprint.flag(limited_by.is_some());
+        if let Some(other) = limited_by {
+            other.identify(fingerprint);
+        }
     }
 
     /// Returns the organizations whose descendants the tree must resolve for the pairs; none when the rights hold in the whole tenant.
@@ -110,7 +160,7 @@ impl Rights {
         if self.is_super_admin {
             return BTreeSet::new();
         }
-        let listed = self.lists.iter().filter_map(|list| list.organizations.as_ref());
+        let listed = self.lists().iter().filter_map(|list| list.organizations.as_ref());
         let others = self.limited_by.iter().flat_map(|other| other.roots());
         listed
             .flatten()
@@ -125,7 +175,7 @@ impl Rights {
     #[must_use]
     pub fn anywhere(&self, catalogue: &Catalogue) -> Organizations {
         let mut union = BTreeSet::new();
-        for list in &*self.lists {
+        for list in self.lists() {
             if list.grants.iter().any(|grant| catalogue.knows(grant)) {
                 union.extend(list.organizations.iter().flatten());
                 list.organizations.as_ref()?;
@@ -142,7 +192,7 @@ impl Rights {
                 && list.grants.iter().any(|grant| matches(grant, feature))
         };
         catalogue.contains(feature)
-            && (self.is_super_admin || self.lists.iter().any(grants))
+            && (self.is_super_admin || self.lists().iter().any(grants))
             && self
                 .limited_by
                 .as_ref()
@@ -153,7 +203,7 @@ impl Rights {
     #[must_use]
     pub fn names(&self, feature: &str, organization: Uuid) -> bool {
         let mut granting = self
-            .lists
+            .lists()
             .iter()
             .filter(|list| list.grants.iter().any(|grant| matches(grant, feature)));
         granting.any(|list| {
@@ -191,9 +241,25 @@ impl Pairs {
             common(listed, confined.clone())
         };
         Self {
-            places: rights.lists.iter().map(place).collect(),
+            places: rights.lists().iter().map(place).collect(),
             rights: rights.clone(),
             limited_by,
+        }
+    }
+
+    /// Adds everything that distinguishes these pairs from others.
+    pub(crate) fn identify(&self, fingerprint: &mut Fingerprint) {
+        let Self {
+            rights,
+            places,
+            limited_by,
+        } = self;
+        rights.identify(fingerprint);
+        fingerprint.number(places.len());
+        places.iter().for_each(|place| fingerprint.ids(place.as_ref()));
+        fingerprint.flag(limited_by.is_some());
+        if let Some(other) = limited_by {
+            other.identify(fingerprint);
         }
     }
 
@@ -214,7 +280,7 @@ impl Pairs {
             return None;
         }
         let mut union = BTreeSet::new();
-        for (at, list) in self.rights.lists.iter().enumerate() {
+        for (at, list) in self.rights.lists().iter().enumerate() {
             if let Some(place) = counts(at, list) {
                 union.extend(place?);
             }
@@ -246,7 +312,7 @@ impl Pairs {
             return place.is_none_or(|place| !place.is_empty());
         }
         let somewhere = |place: &Organizations| place.as_ref().is_none_or(|place| !place.is_empty());
-        let mut lists = self.rights.lists.iter().zip(&self.places);
+        let mut lists = self.rights.lists().iter().zip(&self.places);
         catalogue.contains(feature)
             && (self.rights.is_super_admin
                 || lists

@@ -1,7 +1,5 @@
 //! Conditional reads: entity tags from the versions of the collections that a response shows, and 304 without running the handler.
 
-use std::fmt::{self, Write as _};
-
 use actix_web::http::header::{ACCEPT_LANGUAGE, ETAG, HeaderValue, IF_NONE_MATCH};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
@@ -11,22 +9,13 @@ use super::routes::EndpointInfo;
 use crate::collections::{self, Version};
 use crate::context::{ReadCollections, RequestContext};
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::identity::Identity;
 use crate::scope::Scope;
 use crate::text::hex;
 
 /// Parameters that select a part of a list; all others select its rows.
 const PAGING: [&str; 4] = ["page", "pageSize", "sortField", "sortDir"];
-
-/// Writes the text of a value into a hash.
-struct Hashed<'a>(&'a mut Sha256);
-
-impl fmt::Write for Hashed<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.update(text);
-        Ok(())
-    }
-}
 
 /// Returns the collections that the response will show; `None` if the endpoint declares none.
 pub(super) fn read_collections(
@@ -38,20 +27,21 @@ pub(super) fn read_collections(
     if info.method != Method::GET || info.collections.is_empty() {
         return None;
     }
-    let mut hash = Sha256::new();
+    let mut fingerprint = Fingerprint::default();
     // What a caller sees depends on the principal, its rights and its scope.
-    let seen = (identity.kind, identity.id, identity.tenant, &identity.rights, scope);
-    let _written = write!(Hashed(&mut hash), "{seen:?}");
-    hash.update([0]);
-    hash.update(request.path());
+    fingerprint.bytes(identity.kind.as_str().as_bytes());
+    fingerprint.id(identity.id);
+    fingerprint.id(Some(identity.tenant));
+    identity.rights.identify(&mut fingerprint);
+    scope.identify(&mut fingerprint);
+    fingerprint.bytes(request.path().as_bytes());
     let is_filter = |pair: &&str| !PAGING.contains(&pair.split('=').next().unwrap_or_default());
     let mut filters: Vec<&str> = request.query_string().split('&').filter(is_filter).collect();
     filters.sort_unstable();
     for filter in filters {
-        hash.update([0]);
-        hash.update(filter);
+        fingerprint.bytes(filter.as_bytes());
     }
-    Some(ReadCollections::new(info.collections, hash.finalize().into()))
+    Some(ReadCollections::new(info.collections, fingerprint.finish()))
 }
 
 /// Reads the version now if the client has an entity tag, or if the response is not a list: a list reads it together with its page. Returns 304 if
@@ -69,8 +59,7 @@ pub(super) async fn not_modified(
     if is_list && tags.peek().is_none() {
         return Ok(None);
     }
-    let connection = context.database().read_briefly(context.scope()).await?;
-    let version = context.collection_version(reading, &connection).await?;
+    let version = context.shared_collection_version(reading).await?;
     let current = entity_tag(request, reading, version);
     let names = |tags: &HeaderValue| {
         let tags = tags.to_str().unwrap_or_default().split(',').map(str::trim);
@@ -123,6 +112,16 @@ impl RequestContext {
         }
         let own = self.identity().tenant;
         let version = collections::version(connection, self.scope(), own, reading.kinds).await?;
+        Ok(reading.keep(version))
+    }
+
+    /// Returns the same, before any other statement of the request: together with the reads of other requests.
+    async fn shared_collection_version(&self, reading: &ReadCollections) -> Result<Version> {
+        if let Some(version) = reading.version() {
+            return Ok(version);
+        }
+        let (own, shared) = (self.identity().tenant, self.platform().shared_versions());
+        let version = shared.find(self.database(), self.scope(), own, reading.kinds).await?;
         Ok(reading.keep(version))
     }
 }
