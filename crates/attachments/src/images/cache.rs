@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_web::web::Bytes;
+use moka::sync::Cache;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
@@ -14,6 +15,10 @@ use crate::config::create_private;
 
 /// Most images of a file.
 const MOST_OF_FILE: usize = 64;
+/// Most bytes of images in memory: those that were sent last. A page of pictures costs no file access then.
+const MOST_IN_MEMORY: u64 = 8 * 1024 * 1024;
+/// Bytes that an image takes in memory besides its own.
+const OVERHEAD: usize = 256;
 
 /// The folder and what is in it.
 #[derive(Debug, Clone)]
@@ -21,6 +26,8 @@ pub(super) struct ImageCache {
     folder: Arc<PathBuf>,
     most_bytes: u64,
     index: Arc<Mutex<Index>>,
+    /// Small images that were read. One that left the index is not used any more.
+    memory: Cache<Variant, Bytes>,
 }
 
 /// What is in the folder, in the order of the last use.
@@ -102,10 +109,12 @@ impl Index {
 
 impl ImageCache {
     pub(super) fn new(folder: PathBuf, most_bytes: u64) -> Self {
+        let weigh = |_: &Variant, image: &Bytes| u32::try_from(image.len() + OVERHEAD).unwrap_or(u32::MAX);
         Self {
             folder: Arc::new(folder),
             most_bytes,
             index: Arc::default(),
+            memory: Cache::builder().weigher(weigh).max_capacity(MOST_IN_MEMORY).build(),
         }
     }
 
@@ -127,10 +136,18 @@ impl ImageCache {
         if !self.index().used(variant) {
             return None;
         }
+        if let Some(bytes) = self.memory.get(&variant) {
+            return Some(Image::Memory(bytes));
+        }
         let path = self.path(variant);
         let read = spawn_blocking(move || Image::open(&path)).await.ok()?;
         match read {
-            Ok(image) => Some(image),
+            Ok(image) => {
+                if let Image::Memory(bytes) = &image {
+                    self.memory.insert(variant, bytes.clone());
+                }
+                Some(image)
+            }
             Err(error) => {
                 tracing::debug!(%error, "an image is missing in the cache");
                 self.index().remove(variant);
@@ -156,6 +173,7 @@ impl ImageCache {
             index.surplus(self.most_bytes, variant)
         };
         self.report();
+        surplus.iter().for_each(|variant| self.memory.invalidate(variant));
         let paths: Vec<PathBuf> = surplus.into_iter().map(|variant| self.path(variant)).collect();
         if !paths.is_empty() {
             let removed = spawn_blocking(move || paths.iter().for_each(|path| drop(fs::remove_file(path))));
@@ -179,6 +197,7 @@ impl ImageCache {
             };
             for variant in variants {
                 index.remove(variant);
+                self.memory.invalidate(&variant);
             }
         }
         self.report();
@@ -289,6 +308,7 @@ mod tests {
         assert_eq!(cache.index().entries.len(), 64, "of one file");
         assert!(cache.read(variant(1, 2)).await.is_none());
         assert!(cache.read(variant(1, 1)).await.is_some());
+        assert!(cache.memory.contains_key(&variant(1, 1)));
         for id in 2..=50 {
             cache.keep(variant(id, 1), image.clone()).await;
         }
@@ -301,8 +321,11 @@ mod tests {
             }
         }
         assert_eq!(later.index().bytes, 1000, "found again");
+        assert!(later.read(variant(50, 1)).await.is_some());
         later.forget(Uuid::from_u128(1), Uuid::from_u128(50)).await;
         assert_eq!(later.index().bytes, 990);
+        assert!(later.read(variant(50, 1)).await.is_none());
+        assert!(!later.memory.contains_key(&variant(50, 1)));
         assert!(!later.folder_of(Uuid::from_u128(1), Uuid::from_u128(50)).exists());
         fs::remove_dir_all(folder).expect("removed");
     }
