@@ -70,7 +70,7 @@ fn cached(bench: &Bench<'_>, id: &str) -> Result<Vec<Row>> {
         .iter()
         .filter(|entry| is_run(entry.kind) && entry.sql.contains("attachments"))
         .count();
-    let round = |address: SocketAddr| {
+    let round = |address: SocketAddr, request: &str| {
         let request: Arc<[u8]> = request.as_bytes().into();
         let client = |_| {
             let request = Arc::clone(&request);
@@ -83,15 +83,25 @@ fn cached(bench: &Bench<'_>, id: &str) -> Result<Vec<Row>> {
         };
         load::run(address, load)
     };
-    let memory = round(from_memory(&bytes)?)?;
-    let own = round(bench.caller.address)?;
+    let memory = round(from_memory(&bytes)?, &request)?;
+    // The least that a response of the server costs: without a principal, a statement or a file.
+    let constant = round(bench.caller.address, &bench.caller.get("/api/version", ""))?;
+    let own = round(bench.caller.address, &request)?;
     Ok(vec![
         Row::plain("bytes of a thumbnail", bytes.len().to_string()),
         Row::plain(
             "its bytes from memory, by a bare loop",
             format!("{:.0}/s", memory.per_second),
         ),
+        Row::plain(
+            "a constant response of the server",
+            format!("{:.0}/s", constant.per_second),
+        ),
         Row::plain("a thumbnail from the cache", format!("{:.0}/s", own.per_second)),
+        Row::plain(
+            "its rate compared with a constant response",
+            format!("{:.2}", own.per_second / constant.per_second),
+        ),
         Row::at_least(
             "its rate compared with memory",
             own.per_second / memory.per_second,
