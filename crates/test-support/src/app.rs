@@ -205,39 +205,6 @@ impl TestApp {
         TestRequest::new(self, method, path)
     }
 
-    /// Sends `GET`. Returns status and JSON. An empty token sends no credential.
-    pub async fn get(&self, token: &str, path: &str) -> (u16, Value) {
-        self.exchange(Method::GET, token, path, None).await
-    }
-
-    /// Sends `POST` with a JSON body. Returns status and JSON.
-    pub async fn post(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
-        self.exchange(Method::POST, token, path, Some(body)).await
-    }
-
-    /// Sends `PUT` with a JSON body. Returns status and JSON.
-    pub async fn put(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
-        self.exchange(Method::PUT, token, path, Some(body)).await
-    }
-
-    /// Sends `DELETE`, with a JSON body unless it is null. Returns status and JSON.
-    pub async fn delete(&self, token: &str, path: &str, body: Value) -> (u16, Value) {
-        self.exchange(Method::DELETE, token, path, Some(body).filter(|body| !body.is_null()))
-            .await
-    }
-
-    async fn exchange(&self, method: Method, token: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let mut request = self.request(method, path);
-        if !token.is_empty() {
-            request = request.bearer(token);
-        }
-        if let Some(body) = body {
-            request = request.json(&body);
-        }
-        let response = request.send().await;
-        (response.status, response.json())
-    }
-
     /// Returns the platform with its pool.
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
@@ -287,6 +254,11 @@ impl TestApp {
     /// [`TestDatabase::rows`]
     pub async fn rows(&self, query: &str) -> Vec<Value> {
         self.database.rows(query).await
+    }
+
+    /// [`TestDatabase::count`]
+    pub async fn count(&self, from: &str) -> i64 {
+        self.database.count(from).await
     }
 
     /// [`TestDatabase::tables`]

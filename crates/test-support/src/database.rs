@@ -115,6 +115,15 @@ impl TestDatabase {
         counted.sum()
     }
 
+    /// Returns the number of rows of a table, or of what follows `from` in a query.
+    ///
+    /// # Panics
+    /// When the query fails.
+    pub async fn count(&self, from: &str) -> i64 {
+        let rows = self.rows(&format!("select count(*) as n from {from}")).await;
+        rows[0]["n"].as_i64().expect("count(*) is a number")
+    }
+
     /// Runs the work while a transaction with these statements is open, and commits the transaction once the work waits for it. Work that does not
     /// wait does not see the changes. Returns the output of the work.
     pub async fn while_changing<T>(&self, sql: &str, work: impl Future<Output = T>) -> T {
