@@ -5,6 +5,7 @@ use backoffice_auth::{NewAccount, create_account};
 use backoffice_core::http::Json;
 use backoffice_directory::commands::{CreateTenant, NewTenant};
 use backoffice_test_support::TestApp;
+pub use backoffice_test_support::id_of;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -28,6 +29,9 @@ failure_floor = "0ms"
 
 /// Disables rate limits.
 pub const NO_LIMITS: &str = "[rate_limits]\nenabled = false\n";
+
+/// Path of the organizations.
+pub const ORGANIZATIONS: &str = "/directory/organizations";
 
 /// A tenant and its administrator.
 #[derive(Debug)]
@@ -72,14 +76,29 @@ impl TwoTenants {
         (id, login(&self.app, email).await)
     }
 
+    /// Creates a record as the administrator of Alpha and returns its id.
+    ///
+    /// # Panics
+    /// As [`TestApp::create`].
+    pub async fn create(&self, path: &str, body: Value) -> Uuid {
+        self.app.create(&self.a.token, path, body).await
+    }
+
+    /// Creates an organization of Alpha and returns its id; without a parent, at the top of the tenant.
+    ///
+    /// # Panics
+    /// If the request is rejected.
+    pub async fn organization(&self, name: &str, parent: Option<Uuid>) -> Uuid {
+        let body = json!({"name": name, "parentId": parent});
+        self.create(ORGANIZATIONS, body).await
+    }
+
     /// Creates a role of Alpha with these features and organizations.
     ///
     /// # Panics
     /// If a request is rejected.
     pub async fn role(&self, name: &str, features: &[&str], organizations: Option<&[Uuid]>) -> Uuid {
-        let (status, body) = self.app.post(&self.a.token, "/auth/roles", json!({"name": name})).await;
-        assert_eq!(status, 201, "{body}");
-        let id = id_of(&body);
+        let id = self.create("/auth/roles", json!({"name": name})).await;
         self.acl(id, features, organizations).await;
         id
     }
@@ -93,15 +112,6 @@ impl TwoTenants {
         let (status, body) = self.app.put(&self.root, "/auth/roles/acl", acl).await;
         assert_eq!(status, 200, "{body}");
     }
-}
-
-/// Returns the field `id` of a response.
-///
-/// # Panics
-/// If the field is missing or is not a valid UUID.
-#[must_use]
-pub fn id_of(body: &Value) -> Uuid {
-    body["id"].as_str().expect("an id").parse().expect("a UUID")
 }
 
 /// Creates a tenant with an organization, the seeded roles and an administrator.
