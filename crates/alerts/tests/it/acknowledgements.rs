@@ -39,7 +39,7 @@ async fn dsp_34_an_acknowledgement_ends_when_the_conflict_grows() {
     assert_eq!(grown["alertId"], alert["alertId"]);
     assert_eq!((&grown["acknowledged"], &grown["read"]), (&Value::Null, &json!(false)));
     let undone = fixture.undo(&fixture.d.token, &acknowledged).await;
-    assert_eq!((undone.status, &undone.json()["code"]), (400, &json!("undo_conflict")));
+    assert_eq!((undone.0, &undone.1["code"]), (400, &json!("undo_conflict")));
 }
 
 #[actix_web::test]
@@ -56,9 +56,9 @@ async fn an_acknowledgement_is_undone_redone_and_withdrawn() {
     assert!(again.operation().is_none());
 
     let undone = fixture.undo(&fixture.d.token, &acknowledged).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    assert_eq!(undone.0, 200, "{}", undone.1);
     assert_eq!(fixture.only().await["acknowledged"], Value::Null);
-    assert_eq!(fixture.redo(&fixture.d.token, &acknowledged).await.status, 200);
+    assert_eq!(fixture.redo(&fixture.d.token, &acknowledged).await.0, 200);
     assert_eq!(fixture.only().await["acknowledged"]["note"], Value::Null);
 
     let withdrawn = fixture
@@ -227,9 +227,7 @@ async fn users_are_notified_of_new_and_grown_alerts_until_these_are_resolved() {
 #[actix_web::test]
 async fn only_users_with_the_right_in_the_organization_are_notified() {
     let fixture = Fixture::new().await;
-    let branch = fixture
-        .create("/directory/organizations", json!({"name": "Branch"}))
-        .await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Local", &["alerts.*"], Some(&[branch])).await;
     fixture
         .role("Above", &["alerts.*"], Some(&[fixture.a.organization]))

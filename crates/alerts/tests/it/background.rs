@@ -1,7 +1,7 @@
 //! Concurrency, bulk changes, jobs and schedules.
 
 use actix_web::http::Method;
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, UndoableWrite};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -70,18 +70,10 @@ async fn dsp_37_a_bulk_change_recomputes_all_subjects() {
     fixture.app.run_jobs().await;
 
     assert_eq!(fixture.open().await.len(), 20);
-    let (_, log) = fixture
-        .app
-        .get(
-            &fixture.a.token,
-            "/audit_logs/audit-logs/actions?undoableOnly=true&limit=1",
-        )
-        .await;
-    let body = json!({"undoToken": log["items"][0]["undoToken"]});
-    let (status, undone) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", body)
-        .await;
+    let log = "/audit_logs/audit-logs/actions?undoableOnly=true&limit=1";
+    let log = fixture.app.read(&fixture.a.token, log).await;
+    let latest = UndoableWrite::from_entry(&log["items"][0]);
+    let (status, undone) = fixture.app.undo(&fixture.a.token, latest).await;
     assert_eq!(status, 200, "{undone}");
     assert_eq!(fixture.open().await.len(), 19);
     fixture.assert_no_difference().await;
@@ -94,7 +86,7 @@ async fn dsp_39_a_rejected_command_leaves_no_alert() {
     let path = format!("{BULK}?rejectConflicts=true");
     let items = json!({"items": [fixture.at(fixture.s1, "07T08", "07T09"), fixture.at(fixture.s1, "06T11", "06T13")]});
 
-    let response = fixture.send(&fixture.a.token, Method::POST, &path, items).await;
+    let response = fixture.app.send(&fixture.a.token, Method::POST, &path, items).await;
 
     assert_eq!(
         (response.status, &response.json()["code"]),

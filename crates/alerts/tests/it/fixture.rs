@@ -6,7 +6,7 @@ use std::ops::Deref;
 use actix_web::http::Method;
 use backoffice_core::jobs::enqueue_due;
 use backoffice_core::{Call, Module, Timestamp};
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of, login};
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, login};
 use backoffice_test_support::{Duration, TestApp, TestAppBuilder, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -18,8 +18,6 @@ pub(crate) const ASSIGNMENTS: &str = "/dispatch/assignments";
 pub(crate) const BULK: &str = "/dispatch/assignments/bulk";
 pub(crate) const WINDOWS: &str = "/calendar/availability-windows";
 pub(crate) const CALENDAR: &str = "/calendar/working-calendar";
-pub(crate) const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
-pub(crate) const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 
 const MODULES: [&Module; 8] = [
     &backoffice_directory::MODULE,
@@ -122,20 +120,13 @@ impl Fixture {
     /// Replaces the working calendar of Alpha.
     pub(crate) async fn calendar(&self, off: &[&str]) -> TestResponse {
         let body = json!({"timeZone": "Europe/Warsaw", "offWeekdays": off, "holidays": []});
-        let response = self.send(&self.a.token, Method::PUT, CALENDAR, body).await;
+        let response = self.app.send(&self.a.token, Method::PUT, CALENDAR, body).await;
         assert_eq!(response.status, 200, "{}", response.text());
         response
     }
 
     pub(crate) async fn resource(&self, name: &str) -> Uuid {
         self.create(RESOURCES, json!({"type": "equipment", "name": name})).await
-    }
-
-    /// Creates a record as the administrator and returns its id.
-    pub(crate) async fn create(&self, path: &str, body: Value) -> Uuid {
-        let (status, body) = self.app.post(&self.a.token, path, body).await;
-        assert_eq!(status, 201, "{path}: {body}");
-        id_of(&body)
     }
 
     /// Returns the body of an assignment of the excavator. Times are `06T08`, or with minutes `06T08:30`, in January 2026.
@@ -153,6 +144,7 @@ impl Fixture {
     pub(crate) async fn change(&self, path: &str, id: Uuid, body: Value) -> TestResponse {
         self.app.advance(Duration::MINUTE);
         let response = self
+            .app
             .send(&self.a.token, Method::PUT, &format!("{path}/{id}"), body)
             .await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
@@ -163,40 +155,26 @@ impl Fixture {
     pub(crate) async fn remove(&self, path: &str, id: Uuid) -> TestResponse {
         self.app.advance(Duration::MINUTE);
         let path = format!("{path}/{id}");
-        let response = self.send(&self.a.token, Method::DELETE, &path, Value::Null).await;
+        let response = self.app.send(&self.a.token, Method::DELETE, &path, Value::Null).await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
         response
     }
 
-    pub(crate) async fn send(&self, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
-        let request = self.app.request(method, path).bearer(token);
-        match body {
-            Value::Null => request.send().await,
-            body => request.json(&body).send().await,
-        }
-    }
-
     /// Undoes what the response is about, a minute later.
-    pub(crate) async fn undo(&self, token: &str, of: &TestResponse) -> TestResponse {
+    pub(crate) async fn undo(&self, token: &str, of: &TestResponse) -> (u16, Value) {
         self.app.advance(Duration::MINUTE);
-        let operation = of.operation().expect("an undoable command");
-        let body = json!({"undoToken": operation["undoToken"]});
-        self.send(token, Method::POST, UNDO, body).await
+        self.app.undo(token, of).await
     }
 
     /// Redoes what the command of the response has done, after it was undone.
-    pub(crate) async fn redo(&self, token: &str, of: &TestResponse) -> TestResponse {
+    pub(crate) async fn redo(&self, token: &str, of: &TestResponse) -> (u16, Value) {
         self.app.advance(Duration::MINUTE);
-        let operation = of.operation().expect("an undoable command");
-        let body = json!({"logId": operation["id"]});
-        self.send(token, Method::POST, REDO, body).await
+        self.app.redo(token, of).await
     }
 
     /// Returns the page of alerts of a path with its query, as the user sees it.
     pub(crate) async fn page(&self, token: &str, query: &str) -> Value {
-        let (status, page) = self.app.get(token, &format!("{ALERTS}{query}")).await;
-        assert_eq!(status, 200, "{query}: {page}");
-        page
+        self.app.read(token, &format!("{ALERTS}{query}")).await
     }
 
     /// Returns the open alerts as D sees them.
@@ -241,9 +219,7 @@ impl Fixture {
 
     pub(crate) async fn item(&self, token: &str, alert: &Value) -> Value {
         let path = format!("{ALERTS}/{}", text(&alert["alertId"]));
-        let (status, item) = self.app.get(token, &path).await;
-        assert_eq!(status, 200, "{item}");
-        item
+        self.app.read(token, &path).await
     }
 
     /// Sends a request about an alert.
@@ -256,7 +232,7 @@ impl Fixture {
         body: Value,
     ) -> TestResponse {
         let path = format!("{ALERTS}/{}/{action}", text(&alert["alertId"]));
-        self.send(token, method, &path, body).await
+        self.app.send(token, method, &path, body).await
     }
 
     pub(crate) async fn read(&self, token: &str, alert: &Value) {
@@ -275,8 +251,7 @@ impl Fixture {
     /// Returns the notifications of a user, the newest first.
     pub(crate) async fn notifications(&self, token: &str) -> Vec<Value> {
         self.app.deliver_events().await;
-        let (status, page) = self.app.get(token, "/notifications?pageSize=100").await;
-        assert_eq!(status, 200, "{page}");
+        let page = self.app.read(token, "/notifications?pageSize=100").await;
         page["items"].as_array().expect("items").clone()
     }
 

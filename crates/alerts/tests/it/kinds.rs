@@ -49,7 +49,7 @@ async fn dsp_23_a_window_concerns_only_assignments_that_meet_it() {
     );
     let deleted = fixture.remove(WINDOWS, id).await;
     assert_eq!(fixture.conflicts().await, expected[..1]);
-    assert_eq!(fixture.undo(&fixture.a.token, &deleted).await.status, 200);
+    assert_eq!(fixture.undo(&fixture.a.token, &deleted).await.0, 200);
     assert_eq!(fixture.conflicts().await[1].1, [meets, after]);
     fixture.assert_no_difference().await;
 }
@@ -80,7 +80,7 @@ async fn dsp_25_an_assignment_that_touches_off_days_only_is_an_alert() {
     assert_eq!(assignments(&alert), [saturday]);
     let replaced = fixture.calendar(&["sun"]).await;
     assert_eq!(fixture.open().await, Vec::<Value>::new());
-    assert_eq!(fixture.undo(&fixture.a.token, &replaced).await.status, 200);
+    assert_eq!(fixture.undo(&fixture.a.token, &replaced).await.0, 200);
     assert_eq!(assignments(&fixture.only().await), [saturday]);
     fixture.assert_no_difference().await;
 }
@@ -100,12 +100,15 @@ async fn dsp_26_inactive_subjects_and_closed_sites_are_warnings() {
         ("subject_inactive".to_owned(), vec![id]),
     ];
     assert_eq!(fixture.conflicts().await, expected);
-    assert_eq!(fixture.undo(&fixture.a.token, &closed).await.status, 200);
+    assert_eq!(fixture.undo(&fixture.a.token, &closed).await.0, 200);
     assert_eq!(fixture.conflicts().await, expected[1..]);
-    assert_eq!(fixture.undo(&fixture.a.token, &deactivated).await.status, 200);
+    assert_eq!(fixture.undo(&fixture.a.token, &deactivated).await.0, 200);
     assert_eq!(fixture.open().await, Vec::<Value>::new());
     let path = format!("{JOB_SITES}/{}", fixture.s1);
-    let rejected = fixture.send(&fixture.a.token, Method::DELETE, &path, Value::Null).await;
+    let rejected = fixture
+        .app
+        .send(&fixture.a.token, Method::DELETE, &path, Value::Null)
+        .await;
     assert_eq!(
         (rejected.status, &rejected.json()["code"]),
         (409, &json!("job_site_in_use"))
@@ -192,7 +195,7 @@ async fn an_alert_that_has_ended_does_not_come_back() {
     // The conflict is there again, before a schedule has stored the end of the alert.
     let path = format!("{WINDOWS}/{id}");
     let longer = json!({"endDateExclusive": "2026-01-08"});
-    assert_eq!(fixture.send(&admin, Method::PUT, &path, longer).await.status, 200);
+    assert_eq!(fixture.app.send(&admin, Method::PUT, &path, longer).await.status, 200);
 
     let open = fixture.page(&admin, "").await;
     assert_eq!(open["total"], 1);

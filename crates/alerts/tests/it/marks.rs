@@ -81,7 +81,7 @@ async fn dsp_28_an_unknown_alert_is_not_found_whatever_the_form_of_its_id() {
             (Method::DELETE, format!("{path}/acknowledge")),
         ] {
             let body = if method == Method::POST { json!({}) } else { Value::Null };
-            let response = fixture.send(token, method, &path, body).await;
+            let response = fixture.app.send(token, method, &path, body).await;
             assert_eq!(response.status, 404, "{path}");
             bodies.push(response.text());
         }
@@ -170,9 +170,7 @@ async fn filters_find_what_they_name() {
 async fn dsp_30_other_tenants_and_organizations_see_nothing() {
     let fixture = Fixture::new().await;
     let alert = three(&fixture).await.remove(0);
-    let branch = fixture
-        .create("/directory/organizations", json!({"name": "Branch"}))
-        .await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Local", &["alerts.*"], Some(&[branch])).await;
     let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
 

@@ -87,7 +87,7 @@ async fn dsp_20_a_chain_breaks_and_is_joined_again() {
     assert_eq!(resolved["resolvedAt"], json!(fixture.app.now()));
     assert_eq!(assignments(&resolved), [first, middle, last]);
     let undone = fixture.undo(&fixture.a.token, &deleted).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    assert_eq!(undone.0, 200, "{}", undone.1);
     let again = fixture.only().await;
     assert_ne!(again["alertId"], alert["alertId"]);
     assert_eq!(assignments(&again), [first, middle, last]);
@@ -184,7 +184,7 @@ async fn an_assignment_that_moves_to_another_subject_changes_the_alerts_of_both(
     let alert = fixture.only().await;
     assert_eq!(alert["subject"]["name"], "E2");
     assert_eq!(moved.json()["alertIds"], json!([alert["alertId"]]));
-    assert_eq!(fixture.undo(&fixture.a.token, &moved).await.status, 200);
+    assert_eq!(fixture.undo(&fixture.a.token, &moved).await.0, 200);
     assert_eq!(fixture.only().await["subject"]["name"], "E1");
     fixture.assert_no_difference().await;
 }
@@ -224,6 +224,7 @@ async fn a_long_chain_is_one_alert_wherever_it_is_changed() {
         })
         .collect();
     let created = fixture
+        .app
         .send(&fixture.a.token, Method::POST, BULK, json!({ "items": items }))
         .await;
     assert_eq!(created.status, 201, "{}", created.text());
@@ -245,7 +246,7 @@ async fn a_long_chain_is_one_alert_wherever_it_is_changed() {
 
     for deleted in [middle, last] {
         let undone = fixture.undo(&fixture.a.token, &deleted).await;
-        assert_eq!(undone.status, 200, "{}", undone.text());
+        assert_eq!(undone.0, 200, "{}", undone.1);
     }
     assert_eq!(overlaps().await, [chain]);
     fixture.assert_no_difference().await;

@@ -7,7 +7,7 @@ use backoffice_calendar::MODULE;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{Job, NewJob, enqueue};
 use backoffice_core::{Call, Module, Scope, Timestamp};
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
 use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -15,8 +15,6 @@ use uuid::Uuid;
 pub(crate) const WINDOWS: &str = "/calendar/availability-windows";
 pub(crate) const SERIES: &str = "/calendar/availability-series";
 pub(crate) const CALENDAR: &str = "/calendar/working-calendar";
-pub(crate) const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
-pub(crate) const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 
 pub(crate) const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
@@ -70,9 +68,10 @@ impl Fixture {
         response
     }
 
+    /// Sends a request, a minute later.
     pub(crate) async fn send(&self, method: Method, token: &str, path: &str, body: &Value) -> TestResponse {
         self.app.advance(time::Duration::minutes(1));
-        self.app.request(method, path).bearer(token).json(body).send().await
+        self.app.send(token, method, path, body).await
     }
 
     /// Creates a window of the excavator as the administrator of Alpha and returns the response.
@@ -82,16 +81,12 @@ impl Fixture {
 
     /// Creates a window of the excavator and returns its id.
     pub(crate) async fn window(&self, start: &str, end: &str) -> Uuid {
-        let (status, body) = self.post_window(start, end).await;
-        assert_eq!(status, 201, "{body}");
-        id_of(&body)
+        self.create(WINDOWS, window(start, end)).await
     }
 
     /// Returns a window as the administrator of Alpha sees it.
     pub(crate) async fn get_window(&self, id: Uuid) -> Value {
-        let (status, body) = self.app.get(&self.a.token, &one(id)).await;
-        assert_eq!(status, 200, "{body}");
-        body
+        self.app.read(&self.a.token, &one(id)).await
     }
 
     /// Returns the instants of a window.
@@ -102,21 +97,8 @@ impl Fixture {
 
     /// Returns the items of a list as the administrator of Alpha sees them.
     pub(crate) async fn list(&self, path: &str) -> Vec<Value> {
-        let (status, body) = self.app.get(&self.a.token, path).await;
-        assert_eq!(status, 200, "{body}");
+        let body = self.app.read(&self.a.token, path).await;
         body["items"].as_array().expect("a list").clone()
-    }
-
-    pub(crate) async fn undo(&self, response: &TestResponse) -> (u16, Value) {
-        let operation = response.operation().expect("an undoable operation");
-        let body = json!({"undoToken": operation["undoToken"]});
-        self.app.post(&self.a.token, UNDO, body).await
-    }
-
-    pub(crate) async fn redo(&self, undone: &Value) -> (u16, Value) {
-        self.app
-            .post(&self.a.token, REDO, json!({"logId": undone["logId"]}))
-            .await
     }
 
     /// Enqueues a job of the platform.

@@ -1,17 +1,14 @@
 //! Organizations with rows of this module.
 
+use backoffice_test_accounts::ORGANIZATIONS;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, WINDOWS, builder, one, window};
 
-const ORGANIZATIONS: &str = "/directory/organizations";
-
-async fn organization(fixture: &Fixture, name: &str) -> Uuid {
-    let body = json!({"name": name, "parentId": fixture.a.organization});
-    let (status, body) = fixture.app.post(&fixture.a.token, ORGANIZATIONS, body).await;
-    assert_eq!(status, 201, "{body}");
-    body["id"].as_str().expect("an id").parse().expect("a UUID")
+/// Creates an organization below the first one.
+async fn branch(fixture: &Fixture, name: &str) -> Uuid {
+    fixture.organization(name, Some(fixture.a.organization)).await
 }
 
 async fn post_in(fixture: &Fixture, organization: Uuid, body: &Value) -> (u16, Value) {
@@ -26,7 +23,7 @@ async fn post_in(fixture: &Fixture, organization: Uuid, body: &Value) -> (u16, V
 #[actix_web::test]
 async fn an_organization_with_windows_stays() {
     let fixture = Fixture::without_calendar(builder()).await;
-    let sibling = organization(&fixture, "North").await;
+    let sibling = branch(&fixture, "North").await;
     let (status, created) = post_in(&fixture, sibling, &window("2026-03-29", "2026-03-30")).await;
     assert_eq!(status, 201, "{created}");
     let path = format!("{ORGANIZATIONS}?id={sibling}");
@@ -43,10 +40,7 @@ async fn an_organization_with_windows_stays() {
 #[actix_web::test]
 async fn a_user_of_another_organization_sees_no_window() {
     let fixture = Fixture::without_calendar(builder()).await;
-    let (north, south) = (
-        organization(&fixture, "North").await,
-        organization(&fixture, "South").await,
-    );
+    let (north, south) = (branch(&fixture, "North").await, branch(&fixture, "South").await);
     let (_, created) = post_in(&fixture, north, &window("2026-03-29", "2026-03-30")).await;
     fixture.role("South", &["calendar.*"], Some(&[south])).await;
     let (_, user) = fixture.user("south@alpha.test", &["South"]).await;

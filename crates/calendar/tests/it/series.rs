@@ -70,10 +70,10 @@ async fn dsp_31_a_series_keeps_past_windows_and_exceptions_and_undo_restores_it(
     let body = json!({"from": "2026-03-01", "rrule": "FREQ=WEEKLY;BYDAY=MO;COUNT=5"});
     let changed = fixture.send(Method::PUT, &fixture.a.token, &path(id), &body).await;
     let after = days(&fixture, id).await;
-    let (undo_status, undone) = fixture.undo(&changed).await;
+    let (undo_status, undone) = fixture.app.undo(&fixture.a.token, &changed).await;
     let restored = contents(&fixture, id).await;
     let (_, mut row_after) = fixture.app.get(&fixture.a.token, &path(id)).await;
-    let (redo_status, _) = fixture.redo(&undone).await;
+    let (redo_status, _) = fixture.app.redo(&fixture.a.token, &changed).await;
 
     assert_eq!((count, first), (json!(10), FRIDAYS.map(str::to_owned).to_vec()));
     assert_eq!((moved_status, changed.status), (200, 200));
@@ -180,7 +180,7 @@ async fn a_deleted_window_is_left_out_and_undo_brings_it_back() {
         .put(&fixture.a.token, &path(id), json!({"note": "Yearly check"}))
         .await;
     let without = days(&fixture, id).await;
-    let (conflict, _) = fixture.undo(&deleted).await;
+    let (conflict, _) = fixture.app.undo(&fixture.a.token, &deleted).await;
 
     assert_eq!((deleted.status, changed), (200, 200));
     assert_eq!(row["exdates"], json!(["2026-03-09"]));
@@ -197,7 +197,7 @@ async fn the_undo_of_a_deleted_window_restores_the_same_row() {
     let deleted = fixture
         .send(Method::DELETE, &fixture.a.token, &one(id_of(&before[1])), &json!({}))
         .await;
-    let (status, body) = fixture.undo(&deleted).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(contents(&fixture, id).await, before);
@@ -215,7 +215,7 @@ async fn the_undo_of_an_exception_restores_the_window_of_the_rule() {
     let moved = fixture
         .send(Method::PUT, &fixture.a.token, &path, &json!({"note": "x"}))
         .await;
-    let (status, body) = fixture.undo(&moved).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &moved).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(contents(&fixture, id).await, before);
@@ -231,14 +231,14 @@ async fn a_series_ends_before_a_day_or_is_deleted_with_its_windows() {
     let ended = fixture.send(Method::DELETE, &fixture.a.token, &query, &json!({})).await;
     let left = days(&fixture, id).await;
     let (_, row) = fixture.app.get(&fixture.a.token, &path(id)).await;
-    let (undo_status, body) = fixture.undo(&ended).await;
+    let (undo_status, body) = fixture.app.undo(&fixture.a.token, &ended).await;
     let restored = contents(&fixture, id).await;
     let deleted = fixture
         .send(Method::DELETE, &fixture.a.token, &path(id), &json!({}))
         .await;
     let gone = fixture.app.rows("select id from calendar_windows").await.len();
     let (again, code) = fixture.code(Method::DELETE, &path(id), &json!({})).await;
-    let (undelete_status, _) = fixture.undo(&deleted).await;
+    let (undelete_status, _) = fixture.app.undo(&fixture.a.token, &deleted).await;
 
     assert_eq!((ended.status, ended.json()), (200, json!({"deleted": true})));
     assert_eq!(left, ["2026-03-02", "2026-03-09"]);

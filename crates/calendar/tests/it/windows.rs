@@ -204,9 +204,9 @@ async fn undo_and_redo_restore_a_window() {
     let deleted = fixture
         .send(Method::DELETE, &fixture.a.token, &one(id), &json!({}))
         .await;
-    let (status, undone) = fixture.undo(&deleted).await;
+    let (status, _) = fixture.app.undo(&fixture.a.token, &deleted).await;
     let restored = fixture.get_window(id).await;
-    let (redo_status, _) = fixture.redo(&undone).await;
+    let (redo_status, _) = fixture.app.redo(&fixture.a.token, &deleted).await;
     let (after, _) = fixture.app.get(&fixture.a.token, &one(id)).await;
 
     assert_eq!((status, redo_status, after), (200, 200, 404));
@@ -224,7 +224,7 @@ async fn an_undo_derives_the_instants_in_the_present_zone() {
         .send(Method::DELETE, &fixture.a.token, &one(id), &json!({}))
         .await;
     fixture.zone("America/Sao_Paulo").await;
-    let (status, body) = fixture.undo(&deleted).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
 
     assert_eq!(status, 200, "{body}");
     let expected = ["2026-03-29T03:00:00.000Z", "2026-03-30T03:00:00.000Z"];

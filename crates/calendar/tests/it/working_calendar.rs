@@ -41,9 +41,9 @@ async fn dsp_14_a_replacement_keeps_the_ids_of_kept_days_and_undo_restores_them(
 
     let first = put(json!([{"date": "2026-12-25", "name": "Christmas"}, {"date": "2026-01-06"}])).await;
     let second = put(json!([{"date": "2026-12-25"}, {"date": "2026-12-26"}, {"date": "2026-01-06"}])).await;
-    let (status, undone) = fixture.undo(&second).await;
+    let (status, _) = fixture.app.undo(&fixture.a.token, &second).await;
     let (_, restored) = fixture.app.get(&fixture.a.token, CALENDAR).await;
-    let (redo_status, _) = fixture.redo(&undone).await;
+    let (redo_status, _) = fixture.app.redo(&fixture.a.token, &second).await;
     let (_, redone) = fixture.app.get(&fixture.a.token, CALENDAR).await;
 
     let (first, second) = (first.json(), second.json());
@@ -116,9 +116,9 @@ async fn dsp_16_another_zone_gives_windows_other_instants_and_undo_the_first_one
 
     let replaced = fixture.zone("America/Sao_Paulo").await;
     let moved = fixture.get_window(id).await;
-    let (status, undone) = fixture.undo(&replaced).await;
+    let (status, _) = fixture.app.undo(&fixture.a.token, &replaced).await;
     let back = fixture.instants(id).await;
-    let (redo_status, _) = fixture.redo(&undone).await;
+    let (redo_status, _) = fixture.app.redo(&fixture.a.token, &replaced).await;
     let again = fixture.instants(id).await;
 
     let expected = ["2026-03-29T03:00:00.000Z", "2026-03-30T03:00:00.000Z"];
@@ -138,7 +138,7 @@ async fn the_undo_of_the_first_calendar_returns_to_the_default_zone() {
 
     let replaced = fixture.zone("Europe/Warsaw").await;
     let in_warsaw = fixture.instants(id).await;
-    let (status, body) = fixture.undo(&replaced).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &replaced).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(in_warsaw[0], "2026-03-28T23:00:00.000Z");

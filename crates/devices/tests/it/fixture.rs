@@ -2,13 +2,12 @@
 
 use std::ops::Deref;
 
-use actix_web::http::Method;
 use backoffice_core::jobs::enqueue_due;
 use backoffice_core::{Call, Module, Scope};
 use backoffice_notifications::{Channels, New, NotificationType, TypeTexts, send_last};
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
-use backoffice_test_support::{Duration, TestApp, TestAppBuilder, TestResponse};
-use serde_json::{Value, json};
+use backoffice_test_support::{Duration, TestApp, TestAppBuilder};
+use serde_json::Value;
 use uuid::Uuid;
 
 pub(crate) const DEVICES: &str = "/devices";
@@ -143,20 +142,8 @@ impl Fixture {
 
     /// Returns the devices of a list.
     pub(crate) async fn list(&self, token: &str, path: &str) -> Vec<Value> {
-        let (status, body) = self.app.get(token, path).await;
-        assert_eq!(status, 200, "{body}");
+        let body = self.app.read(token, path).await;
         body["items"].as_array().expect("a list").clone()
-    }
-
-    pub(crate) async fn send(&self, method: Method, token: &str, path: &str, body: &Value) -> TestResponse {
-        let request = self.app.request(method, path).bearer(token);
-        request.json(body).send().await
-    }
-
-    pub(crate) async fn undo(&self, token: &str, response: &TestResponse) -> (u16, Value) {
-        let operation = response.operation().expect("an undoable operation");
-        let body = json!({"undoToken": operation["undoToken"]});
-        self.app.post(token, "/audit_logs/audit-logs/actions/undo", body).await
     }
 
     /// Returns how many entries the action log has about devices.
@@ -169,11 +156,4 @@ impl Fixture {
 /// Returns the path of a device.
 pub(crate) fn one(device: &Value) -> String {
     format!("{DEVICES}/{}", device["id"].as_str().expect("an id"))
-}
-
-/// Returns the codes of the invalid fields by their path.
-pub(crate) fn details(body: &Value) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let details = body["details"].as_array().expect("details").iter();
-    details.map(|one| (text(&one["path"]), text(&one["code"]))).collect()
 }

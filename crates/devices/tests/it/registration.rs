@@ -1,11 +1,11 @@
 //! Registration, deactivation and revival of devices.
 
 use actix_web::http::Method;
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::fixture::{DEVICES, Fixture, details, one};
+use crate::fixture::{DEVICES, Fixture, one};
 
 #[actix_web::test]
 async fn dev_1_a_repeated_registration_updates_the_device() {
@@ -21,7 +21,7 @@ async fn dev_1_a_repeated_registration_updates_the_device() {
 
     assert_eq!((&first["deviceId"], &first["revived"]), (&json!("d1"), &json!(false)));
     assert_eq!(first, second);
-    let response = fixture.send(Method::GET, token, DEVICES, &Value::Null).await;
+    let response = fixture.app.send(token, Method::GET, DEVICES, &Value::Null).await;
     assert_eq!(response.header("deprecation").as_deref(), Some("@1795132800"));
     let link = response.header("link").expect("a link");
     assert!(link.contains("rel=\"deprecation\""), "{link}");
@@ -78,14 +78,20 @@ async fn dev_2_a_deactivated_device_is_revived_without_its_token() {
     let created = fixture.devices(token).await[0]["createdAt"].clone();
     fixture.app.advance(Duration::MINUTE);
 
-    let deactivated = fixture.send(Method::DELETE, token, &one(&device), &Value::Null).await;
+    let deactivated = fixture
+        .app
+        .send(token, Method::DELETE, &one(&device), &Value::Null)
+        .await;
     assert_eq!((deactivated.status, deactivated.json()), (200, json!({"ok": true})));
     assert_eq!(deactivated.operation(), None, "it can't be undone");
     let events =
         "select 1 from core_outbox_events where name = 'devices.device.deactivated' and audience_id is not null";
     assert_eq!(fixture.app.rows(events).await.len(), 1);
     assert!(fixture.devices(token).await.is_empty());
-    let again = fixture.send(Method::DELETE, token, &one(&device), &Value::Null).await;
+    let again = fixture
+        .app
+        .send(token, Method::DELETE, &one(&device), &Value::Null)
+        .await;
     assert_eq!(
         (again.status, again.json()["error"].clone()),
         (404, json!("Device not found"))
@@ -141,7 +147,7 @@ async fn dev_8_a_further_device_replaces_the_one_seen_longest_ago() {
     fixture.app.advance(Duration::MINUTE);
 
     let body = json!({"deviceId": "d4", "platform": "web"});
-    let response = fixture.send(Method::POST, token, DEVICES, &body).await;
+    let response = fixture.app.send(token, Method::POST, DEVICES, &body).await;
 
     let names = async || -> Vec<Value> {
         let devices = fixture.devices(token).await;
@@ -150,7 +156,7 @@ async fn dev_8_a_further_device_replaces_the_one_seen_longest_ago() {
     assert_eq!(response.status, 201);
     assert_eq!(names().await, ["d4", "d1", "d3"]);
     // The undo also restores the replaced device.
-    assert_eq!(fixture.undo(token, &response).await.0, 200);
+    assert_eq!(fixture.app.undo(token, &response).await.0, 200);
     assert_eq!(names().await, ["d1", "d3", "d2"]);
 }
 
@@ -179,12 +185,9 @@ async fn the_locale_of_a_new_device_is_the_accepted_language() {
 #[actix_web::test]
 async fn all_invalid_fields_are_reported() {
     let fixture = Fixture::new().await;
-    let expected = |list: &[(&str, &str)]| -> Vec<(String, String)> {
-        let mut list: Vec<_> = list
-            .iter()
-            .map(|(path, code)| ((*path).to_owned(), (*code).to_owned()))
-            .collect();
-        list.sort();
+    let expected = |list: &[(&'static str, &'static str)]| {
+        let mut list = list.to_vec();
+        list.sort_unstable();
         list
     };
     for (body, invalid) in [
@@ -213,7 +216,7 @@ async fn all_invalid_fields_are_reported() {
         let (status, response) = fixture.app.post(&fixture.a.token, DEVICES, body).await;
         assert_eq!(status, 400, "{response}");
         let mut found = details(&response);
-        found.sort();
+        found.sort_unstable();
         assert_eq!(found, expected(invalid), "{response}");
     }
     assert!(fixture.devices(&fixture.a.token).await.is_empty());

@@ -27,7 +27,7 @@ async fn dev_4_only_the_owner_changes_a_device() {
         (Method::PUT, &fixture.a.token, random, 404),
         (Method::PUT, &fixture.a.token, malformed, 400),
     ] {
-        let response = fixture.send(method, token, &path, &json!({"locale": "pl"})).await;
+        let response = fixture.app.send(token, method, &path, &json!({"locale": "pl"})).await;
         assert_eq!(response.status, expected, "{path}: {}", response.text());
     }
     assert_eq!(fixture.devices(&fixture.a.token).await, before);
@@ -80,15 +80,7 @@ async fn dev_8_administrators_register_devices_of_users_of_their_organizations()
     let fixture = Fixture::new().await;
     let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
     let body = |user: Uuid| json!({"userId": user, "deviceId": "d1", "platform": "ios"});
-    let (_, branch) = fixture
-        .app
-        .post(
-            &fixture.a.token,
-            "/directory/organizations",
-            json!({"name": "Branch", "parentId": fixture.a.organization}),
-        )
-        .await;
-    let branch: Uuid = branch["id"].as_str().expect("an id").parse().expect("a UUID");
+    let branch = fixture.organization("Branch", Some(fixture.a.organization)).await;
     fixture.role("local", &["devices.*"], Some(&[branch])).await;
     let (_, local) = fixture.user("local@alpha.test", &["local"]).await;
 

@@ -37,13 +37,16 @@ async fn a_change_of_the_provider_takes_the_token_and_its_undo_leaves_it_to_othe
     assert_eq!(enabled().await, (json!(true), json!(true)));
 
     let change = json!({"pushProvider": "two"});
-    let changed = fixture.send(Method::PUT, &fixture.a.token, &one(&first), &change).await;
+    let changed = fixture
+        .app
+        .send(&fixture.a.token, Method::PUT, &one(&first), &change)
+        .await;
     assert_eq!(changed.status, 200, "{}", changed.text());
     assert_eq!(enabled().await, (json!(true), json!(false)));
 
     fixture.register(&second, body("one")).await;
     assert_eq!(enabled().await, (json!(true), json!(true)));
-    assert_eq!(fixture.undo(&fixture.a.token, &changed).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.a.token, &changed).await.0, 200);
     assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushProvider"], "one");
     assert_eq!(enabled().await, (json!(false), json!(true)));
 }
@@ -58,7 +61,8 @@ async fn dev_6_a_change_of_the_token_can_not_be_undone_and_others_can() {
     fixture.app.advance(Duration::MINUTE);
 
     let cleared = fixture
-        .send(Method::PUT, token, &one(&device), &json!({"pushToken": null}))
+        .app
+        .send(token, Method::PUT, &one(&device), &json!({"pushToken": null}))
         .await;
     assert_eq!(cleared.json(), json!({"ok": true, "id": device["id"]}));
     assert_eq!(cleared.operation(), None);
@@ -67,10 +71,11 @@ async fn dev_6_a_change_of_the_token_can_not_be_undone_and_others_can() {
     assert_ne!(after[0]["pushTokenUpdatedAt"], before[0]["pushTokenUpdatedAt"]);
 
     let changed = fixture
-        .send(Method::PUT, token, &one(&device), &json!({"locale": "pl"}))
+        .app
+        .send(token, Method::PUT, &one(&device), &json!({"locale": "pl"}))
         .await;
     assert_eq!(fixture.devices(token).await[0]["locale"], "pl");
-    assert_eq!(fixture.undo(token, &changed).await.0, 200);
+    assert_eq!(fixture.app.undo(token, &changed).await.0, 200);
     let restored = fixture.devices(token).await;
     assert_eq!(
         (&restored[0]["locale"], &restored[0]["pushEnabled"]),
@@ -87,7 +92,7 @@ async fn an_update_keeps_absent_fields_and_notes_the_time() {
     let entries = fixture.entries().await;
 
     let seen = json!({"lastSeenAt": "2026-11-19T10:00:00+02:00"});
-    let response = fixture.send(Method::PUT, token, &one(&device), &seen).await;
+    let response = fixture.app.send(token, Method::PUT, &one(&device), &seen).await;
 
     assert_eq!(response.status, 200);
     assert_eq!(fixture.entries().await, entries, "the time has no entry");
@@ -101,10 +106,10 @@ async fn a_token_is_in_no_response_event_or_log() {
     let fixture = Fixture::new().await;
     let token = &fixture.a.token;
     let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN});
-    let response = fixture.send(Method::POST, token, DEVICES, &body).await;
+    let response = fixture.app.send(token, Method::POST, DEVICES, &body).await;
     let device = response.json();
     let change = json!({"pushToken": TOKEN, "locale": "de"});
-    let changed = fixture.send(Method::PUT, token, &one(&device), &change).await;
+    let changed = fixture.app.send(token, Method::PUT, &one(&device), &change).await;
 
     let mut texts = vec![response.text(), changed.text()];
     texts.extend(fixture.devices(token).await.iter().map(Value::to_string));
@@ -126,16 +131,12 @@ async fn an_undone_registration_comes_back_without_its_token() {
     let fixture = Fixture::new().await;
     let token = &fixture.a.token;
     let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN});
-    let registered = fixture.send(Method::POST, token, DEVICES, &body).await;
+    let registered = fixture.app.send(token, Method::POST, DEVICES, &body).await;
 
-    let (status, undone) = fixture.undo(token, &registered).await;
+    let (status, undone) = fixture.app.undo(token, &registered).await;
     assert_eq!(status, 200, "{undone}");
     assert!(fixture.devices(token).await.is_empty());
-    let redo = json!({"logId": undone["logId"]});
-    let (status, redone) = fixture
-        .app
-        .post(token, "/audit_logs/audit-logs/actions/redo", redo)
-        .await;
+    let (status, redone) = fixture.app.redo(token, &registered).await;
 
     assert_eq!(status, 200, "{redone}");
     let item = &fixture.devices(token).await[0];
@@ -154,7 +155,8 @@ async fn the_tokens_of_a_deleted_user_are_destroyed() {
 
     let path = format!("/auth/users?id={colleague}");
     let deleted = fixture
-        .send(Method::DELETE, &fixture.a.token, &path, &Value::Null)
+        .app
+        .send(&fixture.a.token, Method::DELETE, &path, &Value::Null)
         .await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     fixture.app.deliver_events().await;

@@ -55,9 +55,7 @@ async fn a_caller_without_the_features_gets_neither_rows_nor_ids() {
 async fn dsp_30_another_tenant_and_a_sibling_organization_see_nothing() {
     let fixture = Fixture::new().await;
     let id = fixture.assign("08:00", "12:00").await;
-    let sibling = fixture
-        .create("/directory/organizations", json!({"name": "Sibling"}))
-        .await;
+    let sibling = fixture.organization("Sibling", None).await;
     fixture.role("Sibling", &["dispatch.*"], Some(&[sibling])).await;
     let (_, token) = fixture.user("sibling@alpha.test", &["Sibling"]).await;
 
@@ -90,8 +88,7 @@ async fn dsp_30_another_tenant_and_a_sibling_organization_see_nothing() {
 #[actix_web::test]
 async fn what_belongs_together_belongs_to_one_organization() {
     let fixture = Fixture::new().await;
-    let child = json!({"name": "Child", "parentId": fixture.a.organization});
-    let child = fixture.create("/directory/organizations", child).await;
+    let child = fixture.organization("Child", Some(fixture.a.organization)).await;
     let inside = |path: &str, body: Value| {
         let request = fixture
             .app

@@ -67,7 +67,7 @@ async fn every_invalid_field_is_named_with_its_code() {
             "{changes}: {rejection}"
         );
     }
-    assert_eq!(fixture.count("dispatch_assignments").await, 0);
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 0);
 
     let (_, rejection) = fixture.post(ASSIGNMENTS, json!({})).await;
     let expected = [

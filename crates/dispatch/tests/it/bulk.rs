@@ -1,6 +1,7 @@
 //! Many assignments at once: creation of all or none, and changes in the background.
 
 use actix_web::http::Method;
+use backoffice_test_support::UndoableWrite;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -23,17 +24,16 @@ async fn assignments_are_created_together_and_undone_together() {
     let items =
         json!({"items": [fixture.at("08:00", "09:00"), fixture.at("10:00", "11:00"), fixture.at("12:00", "13:00")]});
 
-    let response = fixture.send(Method::POST, BULK, items).await;
+    let response = fixture.app.send(&fixture.a.token, Method::POST, BULK, items).await;
 
     assert_eq!(response.status, 201, "{}", response.text());
     let written = response.json();
     assert_eq!(json!(fixture.listed(WEEK).await), written["ids"]);
     assert_eq!(written["alertIds"], json!([]));
-    let undone = fixture.undo(&response).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    let undone = fixture.app.undo(&fixture.a.token, &response).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
     assert_eq!(fixture.listed(WEEK).await, Vec::<Uuid>::new());
-    let redo = json!({"logId": response.operation().expect("an undoable command")["id"]});
-    let (status, redone) = fixture.post("/audit_logs/audit-logs/actions/redo", redo).await;
+    let (status, redone) = fixture.app.redo(&fixture.a.token, &response).await;
     assert_eq!(status, 200, "{redone}");
     assert_eq!(json!(fixture.listed(WEEK).await), written["ids"]);
 }
@@ -50,12 +50,12 @@ async fn dsp_30_one_bad_item_of_five_hundred_stores_nothing() {
     items[7] = json!({"jobSiteId": fixture.s1});
     let (_, rejection) = fixture.post(BULK, json!({ "items": items })).await;
     assert_eq!(codes(&rejection).1[0], ("items[7].subjectType", "required"));
-    assert_eq!(fixture.count("dispatch_assignments").await, 0);
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 0);
 
     items[499] = fixture.at("08:00", "09:00");
     items[7] = fixture.at("08:00", "09:00");
     assert_eq!(fixture.post(BULK, json!({ "items": items })).await.0, 201);
-    assert_eq!(fixture.count("dispatch_assignments").await, 500);
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 500);
     for items in [Vec::new(), vec![fixture.at("08:00", "09:00"); 501]] {
         let (status, rejection) = fixture.post(BULK, json!({ "items": items })).await;
         assert_eq!((status, codes(&rejection).0), (400, "invalid_body"));
@@ -86,9 +86,7 @@ async fn dsp_37_assignments_move_in_the_background_except_those_of_other_organiz
     let items = vec![fixture.at("08:00", "09:00"); 295];
     let (_, written) = fixture.post(BULK, json!({ "items": items })).await;
     let mut ids: Vec<Uuid> = serde_json::from_value(written["ids"].clone()).expect("ids");
-    let sibling = fixture
-        .create("/directory/organizations", json!({"name": "Sibling"}))
-        .await;
+    let sibling = fixture.organization("Sibling", None).await;
     let copies = format!(
         "with site as (
             insert into dispatch_job_sites select tenant_id, gen_random_uuid(), '{sibling}', name, null, null, null, null, status,
@@ -127,14 +125,14 @@ async fn dsp_37_assignments_move_in_the_background_except_those_of_other_organiz
         "{job}"
     );
     let moved = "dispatch_assignments where start_at = '2026-01-07T08:00:00Z' and end_at = '2026-01-07T09:00:00Z'";
-    assert_eq!(fixture.count(moved).await, 295);
+    assert_eq!(fixture.app.count(moved).await, 295);
 
     let path = format!("/audit_logs/audit-logs/actions?resourceId={}&pageSize=1", ids[0]);
-    let (_, entries) = fixture.app.get(&token, &path).await;
-    let undo = json!({"undoToken": entries["items"][0]["undoToken"]});
-    let (status, undone) = fixture.app.post(&token, crate::fixture::UNDO, undo).await;
+    let entries = fixture.app.read(&token, &path).await;
+    let latest = UndoableWrite::from_entry(&entries["items"][0]);
+    let (status, undone) = fixture.app.undo(&token, latest).await;
     assert_eq!(status, 200, "{undone}");
-    assert_eq!(fixture.count(moved).await, 294);
+    assert_eq!(fixture.app.count(moved).await, 294);
     assert_eq!(
         fixture.item(ASSIGNMENTS, ids[0]).await["startAt"],
         "2026-01-06T08:00:00.000Z"
@@ -214,5 +212,5 @@ async fn an_invalid_request_starts_no_job() {
 
         assert_eq!((status, codes(&rejection).0), (400, code), "{body}: {rejection}");
     }
-    assert_eq!(fixture.count("progress_jobs").await, 0);
+    assert_eq!(fixture.app.count("progress_jobs").await, 0);
 }

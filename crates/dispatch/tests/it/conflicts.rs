@@ -41,7 +41,7 @@ async fn dsp_17_an_overlap_on_one_site_is_reported_and_rejected() {
                 "conflictingAssignmentIds": [first], "unavailabilityWindowIds": []})
         )
     );
-    assert_eq!(fixture.count("dispatch_assignments").await, 1);
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 1);
     // Without the parameter, the conflict is stored.
     fixture.assign("11:00", "15:00").await;
 }
@@ -261,7 +261,7 @@ async fn dsp_30_of_twenty_parallel_writers_that_reject_conflicts_one_wins() {
     let mut expected = vec![409; 20];
     expected[0] = 201;
     assert_eq!(statuses, expected);
-    assert_eq!(fixture.count("dispatch_assignments").await, 1);
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 1);
 }
 
 #[actix_web::test]
@@ -276,5 +276,5 @@ async fn a_bulk_creation_with_a_conflict_stores_nothing() {
     let (status, rejection) = fixture.post(&rejecting(BULK), among_themselves).await;
     assert_eq!((status, &rejection["conflictingAssignmentIds"]), (409, &json!([])));
 
-    assert_eq!(fixture.count("dispatch_assignments").await, 1);
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 1);
 }

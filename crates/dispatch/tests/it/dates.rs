@@ -126,7 +126,10 @@ async fn a_new_zone_moves_assignments_that_were_given_by_dates_and_undo_moves_th
     let calendar = json!({"timeZone": "America/Sao_Paulo", "offWeekdays": ["sat", "sun"], "holidays": []});
     let path = "/calendar/working-calendar";
 
-    let replaced = fixture.send(actix_web::http::Method::PUT, path, calendar).await;
+    let replaced = fixture
+        .app
+        .send(&fixture.a.token, actix_web::http::Method::PUT, path, calendar)
+        .await;
     assert_eq!(replaced.status, 200, "{}", replaced.text());
 
     let item = fixture.item(ASSIGNMENTS, by_dates).await;
@@ -143,8 +146,8 @@ async fn a_new_zone_moves_assignments_that_were_given_by_dates_and_undo_moves_th
         "2026-01-06T08:00:00.000Z"
     );
 
-    let undone = fixture.undo(&replaced).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    let undone = fixture.app.undo(&fixture.a.token, &replaced).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
     assert_eq!(
         fixture.item(ASSIGNMENTS, by_dates).await["startAt"],
         "2026-03-28T23:00:00.000Z"

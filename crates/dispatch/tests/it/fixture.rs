@@ -2,11 +2,10 @@
 
 use std::ops::Deref;
 
-use actix_web::http::Method;
 use backoffice_core::{Module, Timestamp};
 use backoffice_dispatch::MODULE;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
-use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
+use backoffice_test_support::{TestApp, TestAppBuilder, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -15,7 +14,6 @@ pub(crate) const RESOURCES: &str = "/dispatch/resources";
 pub(crate) const ASSIGNMENTS: &str = "/dispatch/assignments";
 pub(crate) const BULK: &str = "/dispatch/assignments/bulk";
 pub(crate) const CHECK: &str = "/dispatch/assignments/check";
-pub(crate) const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 
 pub(crate) const MODULES: [&Module; 7] = [
     &backoffice_directory::MODULE,
@@ -103,13 +101,6 @@ impl Fixture {
         id
     }
 
-    /// Creates a record as the administrator of Alpha and returns its id.
-    pub(crate) async fn create(&self, path: &str, body: Value) -> Uuid {
-        let (status, body) = self.app.post(&self.a.token, path, body).await;
-        assert_eq!(status, 201, "{body}");
-        id_of(&body)
-    }
-
     /// Returns the body of an assignment of the excavator to the first job site, at hours of 2026-01-06 in UTC.
     pub(crate) fn at(&self, from: &str, to: &str) -> Value {
         let instant = |hour: &str| format!("2026-01-06T{hour}:00Z");
@@ -137,9 +128,7 @@ impl Fixture {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
-        let (status, body) = self.app.get(&self.a.token, path).await;
-        assert_eq!(status, 200, "{path}: {body}");
-        body
+        self.app.read(&self.a.token, path).await
     }
 
     pub(crate) async fn item(&self, path: &str, id: Uuid) -> Value {
@@ -151,29 +140,9 @@ impl Fixture {
         let page = self.get(path).await;
         page["items"].as_array().expect("items").iter().map(id_of).collect()
     }
-
-    /// Sends a write and returns its response, with the undo token.
-    pub(crate) async fn send(&self, method: Method, path: &str, body: Value) -> TestResponse {
-        let request = self.app.request(method, path).bearer(&self.a.token).json(&body);
-        request.send().await
-    }
-
-    /// Undoes what the response is about.
-    pub(crate) async fn undo(&self, of: &TestResponse) -> TestResponse {
-        let operation = of.operation().expect("an undoable command");
-        self.send(Method::POST, UNDO, json!({"undoToken": operation["undoToken"]}))
-            .await
-    }
-
-    pub(crate) async fn count(&self, table: &str) -> i64 {
-        let rows = self.app.rows(&format!("select count(*) as n from {table}")).await;
-        rows[0]["n"].as_i64().expect("a number")
-    }
 }
 
 /// Returns the code of a rejection, and path and code of every violated rule.
 pub(crate) fn codes(body: &Value) -> (&str, Vec<(&str, &str)>) {
-    let details = body["details"].as_array().into_iter().flatten();
-    let details = details.filter_map(|detail| Some((detail["path"].as_str()?, detail["code"].as_str()?)));
-    (body["code"].as_str().unwrap_or_default(), details.collect())
+    (body["code"].as_str().unwrap_or_default(), details(body))
 }

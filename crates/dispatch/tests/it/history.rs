@@ -12,11 +12,17 @@ async fn a_deleted_assignment_comes_back_with_its_id() {
     let before = fixture.item(ASSIGNMENTS, id).await;
 
     let deleted = fixture
-        .send(Method::DELETE, &format!("{ASSIGNMENTS}/{id}"), Value::Null)
+        .app
+        .send(
+            &fixture.a.token,
+            Method::DELETE,
+            &format!("{ASSIGNMENTS}/{id}"),
+            Value::Null,
+        )
         .await;
-    let undone = fixture.undo(&deleted).await;
+    let undone = fixture.app.undo(&fixture.a.token, &deleted).await;
 
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    assert_eq!(undone.0, 200, "{}", undone.1);
     let after = fixture.item(ASSIGNMENTS, id).await;
     assert_eq!(
         (&before["startAt"], &before["createdAt"]),
@@ -29,15 +35,21 @@ async fn an_assignment_does_not_come_back_to_a_deleted_site() {
     let fixture = Fixture::new().await;
     let id = fixture.assign("08:00", "12:00").await;
     let deleted = fixture
-        .send(Method::DELETE, &format!("{ASSIGNMENTS}/{id}"), Value::Null)
+        .app
+        .send(
+            &fixture.a.token,
+            Method::DELETE,
+            &format!("{ASSIGNMENTS}/{id}"),
+            Value::Null,
+        )
         .await;
     assert_eq!(fixture.remove(JOB_SITES, fixture.s1).await.0, 200);
 
-    let undone = fixture.undo(&deleted).await;
+    let undone = fixture.app.undo(&fixture.a.token, &deleted).await;
 
-    assert_eq!(undone.status, 400, "{}", undone.text());
+    assert_eq!(undone.0, 400, "{}", undone.1);
     assert_eq!(
-        (&undone.json()["code"], &undone.json()["fields"]),
+        (&undone.1["code"], &undone.1["fields"]),
         (&json!("undo_conflict"), &json!(["jobSiteId"]))
     );
 }
@@ -45,14 +57,17 @@ async fn an_assignment_does_not_come_back_to_a_deleted_site() {
 #[actix_web::test]
 async fn the_creation_of_a_site_with_live_assignments_is_not_undone() {
     let fixture = Fixture::new().await;
-    let created = fixture.send(Method::POST, JOB_SITES, json!({"name": "New"})).await;
+    let created = fixture
+        .app
+        .send(&fixture.a.token, Method::POST, JOB_SITES, json!({"name": "New"}))
+        .await;
     let mut body = fixture.at("08:00", "12:00");
     body["jobSiteId"] = created.json()["id"].clone();
     fixture.create(ASSIGNMENTS, body).await;
 
-    let undone = fixture.undo(&created).await;
+    let undone = fixture.app.undo(&fixture.a.token, &created).await;
 
-    assert_eq!((undone.status, &undone.json()["code"]), (400, &json!("undo_conflict")));
+    assert_eq!((undone.0, &undone.1["code"]), (400, &json!("undo_conflict")));
 }
 
 #[actix_web::test]
@@ -63,7 +78,13 @@ async fn a_restored_worker_has_no_deleted_user() {
         .create(RESOURCES, json!({"type": "worker", "name": "W", "userId": user}))
         .await;
     let deleted = fixture
-        .send(Method::DELETE, &format!("{RESOURCES}/{worker}"), Value::Null)
+        .app
+        .send(
+            &fixture.a.token,
+            Method::DELETE,
+            &format!("{RESOURCES}/{worker}"),
+            Value::Null,
+        )
         .await;
     let (status, body) = fixture
         .app
@@ -71,9 +92,9 @@ async fn a_restored_worker_has_no_deleted_user() {
         .await;
     assert_eq!(status, 200, "{body}");
 
-    let undone = fixture.undo(&deleted).await;
+    let undone = fixture.app.undo(&fixture.a.token, &deleted).await;
 
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    assert_eq!(undone.0, 200, "{}", undone.1);
     assert_eq!(fixture.item(RESOURCES, worker).await["userId"], Value::Null);
 }
 

@@ -136,6 +136,7 @@ async fn dsp_36_a_worker_is_reminded_once_of_each_start() {
         .await;
     let reminders = async || {
         fixture
+            .app
             .count("notifications_notifications where type = 'dispatch.assignment.reminder'")
             .await
     };
@@ -156,15 +157,21 @@ async fn dsp_36_a_worker_is_reminded_once_of_each_start() {
     fixture.app.advance(Duration::minutes(1));
     run_due(&fixture).await;
     let marked = format!("dispatch_assignments where id = '{id}' and reminded_at = '2026-01-06T09:00:00Z'");
-    assert_eq!((reminders().await, fixture.count(&marked).await), (1, 1));
+    assert_eq!((reminders().await, fixture.app.count(&marked).await), (1, 1));
 
     let token = login(&fixture.app, "admin@alpha.test").await;
     let path = format!("{ASSIGNMENTS}/{id}");
     let later = json!({"endAt": "2026-01-07T22:00:00Z", "startAt": "2026-01-07T21:00:00Z"});
     assert_eq!(fixture.app.put(&token, &path, json!({"note": "N"})).await.0, 200);
-    assert_eq!(fixture.count(&marked).await, 1);
+    assert_eq!(fixture.app.count(&marked).await, 1);
     assert_eq!(fixture.app.put(&token, &path, later).await.0, 200);
-    assert_eq!(fixture.count("dispatch_assignments where reminded_at is null").await, 1);
+    assert_eq!(
+        fixture
+            .app
+            .count("dispatch_assignments where reminded_at is null")
+            .await,
+        1
+    );
 }
 
 #[actix_web::test]
@@ -180,6 +187,7 @@ async fn reminders_can_be_switched_off() {
 
     assert_eq!(
         fixture
+            .app
             .count("dispatch_assignments where reminded_at is not null")
             .await,
         0

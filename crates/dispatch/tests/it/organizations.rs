@@ -11,9 +11,7 @@ async fn dsp_39_an_organization_with_sites_or_resources_stays() {
         (JOB_SITES, json!({"name": "S"})),
         (RESOURCES, json!({"type": "vehicle", "name": "V"})),
     ] {
-        let organization = fixture
-            .create("/directory/organizations", json!({"name": format!("Of {path}")}))
-            .await;
+        let organization = fixture.organization(&format!("Of {path}"), None).await;
         let request = fixture
             .app
             .request(actix_web::http::Method::POST, path)

@@ -2,12 +2,12 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::login;
-use backoffice_test_support::{Duration, TestResponse};
+use backoffice_test_support::{Duration, REDO, TestResponse, UNDO};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Random;
-use crate::fixture::{ASSIGNMENTS, BULK, CALENDAR, Fixture, JOB_SITES, REDO, RESOURCES, UNDO, WINDOWS};
+use crate::fixture::{ASSIGNMENTS, BULK, CALENDAR, Fixture, JOB_SITES, RESOURCES, WINDOWS};
 
 const CALLERS: [&str; 4] = ["admin@alpha.test", "d@alpha.test", "x@alpha.test", "y@alpha.test"];
 /// Zones whose clocks change, at midnight or by half an hour.
@@ -145,6 +145,7 @@ impl<'f> History<'f> {
         self.fixture.app.advance(Duration::SECOND);
         let response = self
             .fixture
+            .app
             .send(&self.tokens[caller], method.clone(), path, body.clone())
             .await;
         assert!(

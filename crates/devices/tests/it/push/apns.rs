@@ -1,11 +1,11 @@
 //! The Apple Push Notification service.
 
 use backoffice_notifications::{New, Severity};
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use serde_json::{Value, json};
 
 use super::standins::{AppleService, LOCAL, ec_key, verify_es256};
-use crate::fixture::{DEVICES, Fixture, builder, delivery, details, done};
+use crate::fixture::{DEVICES, Fixture, builder, delivery, done};
 
 const TOKEN: &str = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0";
 
@@ -152,7 +152,7 @@ async fn a_token_of_this_provider_is_hexadecimal() {
 
     assert_eq!(
         (status, details(&rejected)),
-        (400, vec![("pushToken".to_owned(), "invalid_value".to_owned())])
+        (400, vec![("pushToken", "invalid_value")])
     );
     assert_eq!(rejected["code"], Value::Null);
 }

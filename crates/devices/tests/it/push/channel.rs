@@ -20,21 +20,24 @@ async fn not_2_a_muted_type_is_not_pushed_until_the_change_is_undone() {
     let preferences = "/notifications/preferences";
     let prefer = async |channel: &str| {
         let items = json!({"items": [{"type": "samples.sample.done", channel: false}]});
-        fixture.send(Method::PUT, token, preferences, &items).await
+        fixture.app.send(token, Method::PUT, preferences, &items).await
     };
 
     let muted = prefer("inApp").await;
     assert_eq!(muted.status, 200, "{}", muted.text());
     assert_eq!(fixture.notify(fixture.a.id, &[done(fixture.a.admin, "A")]).await, 0);
     assert!(fixture.deliveries().await.is_empty());
-    assert_eq!(fixture.undo(token, &muted).await.0, 200);
+    assert_eq!(fixture.app.undo(token, &muted).await.0, 200);
     assert_eq!(prefer("push").await.status, 200);
     assert_eq!(fixture.notify(fixture.a.id, &[done(fixture.a.admin, "B")]).await, 1);
     assert!(fixture.deliveries().await.is_empty(), "a row without a message");
     let undone = prefer("email").await;
     assert_eq!(undone.status, 200);
     let items = json!({"items": [{"type": "samples.sample.done", "push": true}]});
-    assert_eq!(fixture.send(Method::PUT, token, preferences, &items).await.status, 200);
+    assert_eq!(
+        fixture.app.send(token, Method::PUT, preferences, &items).await.status,
+        200
+    );
 
     fixture.push(done(fixture.a.admin, "C")).await;
 
@@ -84,7 +87,11 @@ async fn only_live_devices_with_a_token_get_messages() {
         .find(|one| one["deviceId"] == "first");
     let path = crate::fixture::one(&first.expect("the device"));
     assert_eq!(
-        fixture.send(Method::DELETE, token, &path, &json!(null)).await.status,
+        fixture
+            .app
+            .send(token, Method::DELETE, &path, &json!(null))
+            .await
+            .status,
         200
     );
     fixture.app.run_jobs().await;

@@ -78,7 +78,8 @@ async fn a_device_owns_one_token_and_rows_without_a_device_are_erased() {
 
     let path = crate::fixture::one(&device);
     let removed = fixture
-        .send(actix_web::http::Method::PUT, token, &path, &json!({"pushToken": null}))
+        .app
+        .send(token, actix_web::http::Method::PUT, &path, &json!({"pushToken": null}))
         .await;
     assert_eq!(removed.status, 200);
     fixture.run_schedules(Duration::hours(25)).await;

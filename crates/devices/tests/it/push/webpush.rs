@@ -2,13 +2,13 @@
 
 use actix_web::http::Method;
 use backoffice_notifications::{New, Severity};
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::standins::{Browser, LOCAL, Received, Reply, Service, WEBPUSH, verify_es256};
-use crate::fixture::{DEVICES, Fixture, builder, delivery, details, done, one};
+use crate::fixture::{DEVICES, Fixture, builder, delivery, done, one};
 
 async fn fixture() -> Fixture {
     Fixture::of(builder().config(LOCAL).config(WEBPUSH)).await
@@ -173,10 +173,7 @@ async fn a_token_for_browsers_is_a_subscription_at_a_public_address() {
         }
         let (status, rejected) = post(body).await;
         assert_eq!(status, 400, "{text} {rejected}");
-        assert_eq!(
-            details(&rejected),
-            [("pushToken".to_owned(), "invalid_value".to_owned())]
-        );
+        assert_eq!(details(&rejected), [("pushToken", "invalid_value")]);
         assert!(!rejected.to_string().contains("10.0.0.1"), "{rejected}");
     }
     let mut several = registration("a-token");
@@ -188,7 +185,8 @@ async fn a_token_for_browsers_is_a_subscription_at_a_public_address() {
     let public = browser.subscription("https://push.example/send");
     let device = fixture.register(token, registration(&public)).await;
     let change = fixture
-        .send(Method::PUT, token, &one(&device), &json!({"pushToken": "a-token"}))
+        .app
+        .send(token, Method::PUT, &one(&device), &json!({"pushToken": "a-token"}))
         .await;
     assert_eq!(change.status, 400, "{}", change.text());
     let item = &fixture.devices(token).await[0];
