@@ -3,13 +3,13 @@
 use backoffice_core::Module;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::registry::Registry;
-use backoffice_test_accounts::{account, login};
+use backoffice_test_accounts::{ORGANIZATIONS, account, login};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, PRODUCTS, id_of};
+use crate::fixture::{Fixture, PRODUCTS};
 
 const BULK: &str = "/catalog/bulk-delete";
 
@@ -75,7 +75,7 @@ impl Fixture {
 
     async fn product_in(&self, organization: Uuid, title: &str, is_active: bool) -> Uuid {
         let body = json!({"title": title, "organizationId": organization, "isActive": is_active});
-        self.create(PRODUCTS, body).await.id
+        self.create(PRODUCTS, body).await.resource
     }
 }
 
@@ -201,12 +201,8 @@ async fn cat_4_a_filter_takes_what_it_matches_at_the_request_within_the_callers_
     let active = fixture.product_in(fixture.child, "Active", true).await;
     let beside = fixture.product_in(fixture.parent, "Beside", false).await;
     let sibling = json!({"name": "Sibling", "parentId": fixture.parent});
-    let (status, sibling) = fixture
-        .app
-        .post(&fixture.admin, "/directory/organizations", sibling)
-        .await;
-    assert_eq!(status, 201, "{sibling}");
-    let sibling = fixture.product_in(id_of(&sibling), "Sibling", false).await;
+    let sibling = fixture.app.create(&fixture.admin, ORGANIZATIONS, sibling).await;
+    let sibling = fixture.product_in(sibling, "Sibling", false).await;
     let body = json!({"confirm": true, "scope": "filtered", "filter": {"isActive": false}});
 
     let (status, response) = fixture.app.post(&fixture.local, BULK, body.clone()).await;

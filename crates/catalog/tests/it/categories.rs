@@ -13,7 +13,10 @@ async fn a_category_with_others_below_it_stays() {
     let below = fixture.category("below", Some(above)).await;
     let target = format!("{CATEGORIES}?id={above}");
 
-    let response = fixture.send(Method::DELETE, &target, &Value::Null).await;
+    let response = fixture
+        .app
+        .send(&fixture.admin, Method::DELETE, &target, &Value::Null)
+        .await;
 
     let reported = (response.status, response.json());
     assert_eq!(reported, (409, json!({"error": "In use", "code": "in_use"})));
@@ -31,7 +34,7 @@ async fn no_category_comes_to_lie_below_itself() {
 
     for parent in [top, middle, bottom] {
         let body = json!({"id": top, "parentId": parent});
-        let response = fixture.send(Method::PUT, CATEGORIES, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::PUT, CATEGORIES, &body).await;
 
         assert_eq!(
             (response.status, details(&response.json())),
@@ -50,7 +53,7 @@ async fn an_undone_move_closes_no_circle() {
     let away = fixture.change(CATEGORIES, json!({"id": one, "parentId": null})).await;
     fixture.change(CATEGORIES, json!({"id": two, "parentId": one})).await;
 
-    let (status, body) = fixture.undo(&away).await;
+    let (status, body) = fixture.app.undo(&fixture.admin, &away).await;
 
     let reported = (status, &body["code"], &body["fields"]);
     assert_eq!(reported, (400, &json!("undo_conflict"), &json!(["parentId"])));
@@ -68,11 +71,11 @@ async fn a_slug_that_is_not_given_is_derived_from_the_name() {
         ("日本", "category"),
         ("---", "category-2"),
     ] {
-        let id = fixture.create(CATEGORIES, json!({"name": name})).await.id;
+        let id = fixture.create(CATEGORIES, json!({"name": name})).await.resource;
         assert_eq!(fixture.one(CATEGORIES, id).await["slug"], slug, "{name}");
     }
     for slug in ["a".repeat(149), format!("{}-2", "a".repeat(148))] {
-        let id = fixture.create(CATEGORIES, json!({"name": &long[..149]})).await.id;
+        let id = fixture.create(CATEGORIES, json!({"name": &long[..149]})).await.resource;
         assert_eq!(fixture.one(CATEGORIES, id).await["slug"], slug);
     }
 }
@@ -83,10 +86,10 @@ async fn categories_of_one_name_that_are_created_at_once_get_different_slugs() {
     let body = json!({"name": "Shoes"});
     let named = json!({"name": "Others", "slug": "shoes-3"});
 
-    let derived = (0..8).map(|_| fixture.send(Method::POST, CATEGORIES, &body));
+    let derived = (0..8).map(|_| fixture.app.send(&fixture.admin, Method::POST, CATEGORIES, &body));
     let (derived, named) = futures_util::future::join(
         futures_util::future::join_all(derived),
-        fixture.send(Method::POST, CATEGORIES, &named),
+        fixture.app.send(&fixture.admin, Method::POST, CATEGORIES, &named),
     )
     .await;
 
@@ -108,7 +111,7 @@ async fn a_slug_is_there_once_in_an_organization() {
     fixture.category("shoes", None).await;
 
     let again = json!({"name": "Again", "slug": "SHOES"});
-    let response = fixture.send(Method::POST, CATEGORIES, &again).await;
+    let response = fixture.app.send(&fixture.admin, Method::POST, CATEGORIES, &again).await;
 
     assert_eq!(
         (response.status, details(&response.json())),
@@ -127,7 +130,7 @@ async fn a_parent_that_is_not_known_is_rejected() {
         (Method::POST, json!({"name": "X", "slug": "x", "parentId": Uuid::nil()})),
         (Method::PUT, json!({"id": id, "parentId": Uuid::nil()})),
     ] {
-        let response = fixture.send(method, CATEGORIES, &body).await;
+        let response = fixture.app.send(&fixture.admin, method, CATEGORIES, &body).await;
         assert_eq!(
             (response.status, details(&response.json())),
             (400, vec![("parentId", "unknown_reference")])

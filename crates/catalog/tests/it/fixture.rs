@@ -4,7 +4,8 @@ use actix_web::http::Method;
 use backoffice_core::Module;
 pub(crate) use backoffice_test_accounts::id_of;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, account, login};
-use backoffice_test_support::{TestApp, TestResponse};
+pub(crate) use backoffice_test_support::details;
+use backoffice_test_support::{TestApp, UndoableWrite};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -54,15 +55,8 @@ impl Fixture {
     async fn of(modules: &[&'static Module]) -> Self {
         let app = TestApp::builder(modules).config(CONFIG).config(NO_LIMITS);
         let tenants = TwoTenants::inside(app.build().await).await;
-        let organization = async |name: &str, parent: Option<Uuid>| {
-            let body = json!({"name": name, "parentId": parent});
-            let target = "/directory/organizations";
-            let (status, body) = tenants.app.post(&tenants.a.token, target, body).await;
-            assert_eq!(status, 201, "{body}");
-            id_of(&body)
-        };
-        let parent = organization("Parent", None).await;
-        let child = organization("Child", Some(parent)).await;
+        let parent = tenants.organization("Parent", None).await;
+        let child = tenants.organization("Child", Some(parent)).await;
         tenants
             .role("Local", &["catalog.*", "audit_logs.*"], Some(&[child]))
             .await;
@@ -82,50 +76,42 @@ impl Fixture {
         }
     }
 
-    /// Sends a request of the administrator.
-    pub(crate) async fn send(&self, method: Method, target: &str, body: &Value) -> TestResponse {
-        let request = self.app.request(method, target).bearer(&self.admin);
-        request.json(body).send().await
-    }
-
     /// Creates a row; the request must succeed.
-    pub(crate) async fn create(&self, path: &str, body: Value) -> Done {
-        let response = self.send(Method::POST, path, &body).await;
+    pub(crate) async fn create(&self, path: &str, body: Value) -> UndoableWrite {
+        let response = self.app.send(&self.admin, Method::POST, path, &body).await;
         assert_eq!(response.status, 201, "{body}: {}", response.text());
-        Done::of(&response)
+        response.undoable_write()
     }
 
     /// Updates a row; the request must succeed.
-    pub(crate) async fn change(&self, path: &str, body: Value) -> Done {
-        let response = self.send(Method::PUT, path, &body).await;
+    pub(crate) async fn change(&self, path: &str, body: Value) -> UndoableWrite {
+        let response = self.app.send(&self.admin, Method::PUT, path, &body).await;
         assert_eq!(response.status, 200, "{body}: {}", response.text());
-        Done::of(&response)
+        response.undoable_write()
     }
 
     /// Deletes a row; the request must succeed.
-    pub(crate) async fn remove(&self, path: &str, id: Uuid) -> Done {
+    pub(crate) async fn remove(&self, path: &str, id: Uuid) -> UndoableWrite {
         let target = format!("{path}?id={id}");
-        let response = self.send(Method::DELETE, &target, &Value::Null).await;
+        let response = self.app.send(&self.admin, Method::DELETE, &target, &Value::Null).await;
         assert_eq!(response.status, 200, "{target}: {}", response.text());
-        Done::of(&response)
+        response.undoable_write()
     }
 
     /// Creates a product with this title.
     pub(crate) async fn product(&self, title: &str) -> Uuid {
-        self.create(PRODUCTS, json!({"title": title})).await.id
+        self.create(PRODUCTS, json!({"title": title})).await.resource
     }
 
     /// Creates a category with this name and slug.
     pub(crate) async fn category(&self, name: &str, parent: Option<Uuid>) -> Uuid {
         let body = json!({"name": name, "slug": name, "parentId": parent});
-        self.create(CATEGORIES, body).await.id
+        self.create(CATEGORIES, body).await.resource
     }
 
     /// Sends a GET request of the administrator, which must succeed.
     pub(crate) async fn get(&self, target: &str) -> Value {
-        let (status, body) = self.app.get(&self.admin, target).await;
-        assert_eq!(status, 200, "{target}: {body}");
-        body
+        self.app.read(&self.admin, target).await
     }
 
     /// Reads a row by its id.
@@ -138,16 +124,6 @@ impl Fixture {
         let page = self.get(target).await;
         let items = page["items"].as_array().expect("a list").iter();
         items.map(|item| item[field].clone()).collect()
-    }
-
-    pub(crate) async fn undo(&self, done: &Done) -> (u16, Value) {
-        let body = json!({"undoToken": done.token});
-        self.app.post(&self.admin, &format!("{ACTIONS}/undo"), body).await
-    }
-
-    pub(crate) async fn redo(&self, done: &Done) -> (u16, Value) {
-        let body = json!({"logId": done.log});
-        self.app.post(&self.admin, &format!("{ACTIONS}/redo"), body).await
     }
 
     /// Returns entries of the log, the latest first.
@@ -173,37 +149,4 @@ impl Fixture {
         snapshot.retain(|table, _| table.starts_with("catalog_"));
         snapshot
     }
-}
-
-/// An undoable write.
-pub(crate) struct Done {
-    pub(crate) id: Uuid,
-    pub(crate) log: Uuid,
-    pub(crate) token: String,
-}
-
-impl Done {
-    fn of(response: &TestResponse) -> Self {
-        let reported = response.operation().expect("X-Operation");
-        let text = |field: &str| reported[field].as_str().expect("text").to_owned();
-        Self {
-            id: text("resourceId").parse().expect("a UUID"),
-            log: text("id").parse().expect("a UUID"),
-            token: text("undoToken"),
-        }
-    }
-}
-
-/// Returns path and code of the details of a rejection.
-pub(crate) fn details(body: &Value) -> Vec<(&str, &str)> {
-    let details = body["details"].as_array().map(Vec::as_slice).unwrap_or_default();
-    details
-        .iter()
-        .map(|one| {
-            (
-                one["path"].as_str().expect("a path"),
-                one["code"].as_str().expect("a code"),
-            )
-        })
-        .collect()
 }

@@ -41,7 +41,7 @@ async fn fields_out_of_their_rules_are_rejected() {
         for method in [Method::POST, Method::PUT] {
             let mut body = json!({"id": id, "productId": id, "title": "T", "name": "N", "slug": "s"});
             body[field] = value.clone();
-            let response = fixture.send(method.clone(), path, &body).await;
+            let response = fixture.app.send(&fixture.admin, method.clone(), path, &body).await;
 
             let reported = (response.status, response.json());
             assert_eq!(
@@ -59,7 +59,7 @@ async fn a_tag_that_is_too_long_is_named_by_its_place() {
     let fixture = Fixture::new().await;
 
     let body = json!({"title": "T", "tags": ["a", "x".repeat(61)]});
-    let response = fixture.send(Method::POST, PRODUCTS, &body).await;
+    let response = fixture.app.send(&fixture.admin, Method::POST, PRODUCTS, &body).await;
 
     assert_eq!(
         (response.status, details(&response.json())),
@@ -83,14 +83,21 @@ async fn what_is_needed_is_asked_for() {
         (Method::PUT, PRODUCTS, vec!["id"]),
         (Method::PUT, CATEGORIES, vec!["id"]),
     ] {
-        let response = fixture.send(method.clone(), path, &json!({})).await;
+        let response = fixture.app.send(&fixture.admin, method.clone(), path, &json!({})).await;
 
         let reported = (response.status, response.json());
         let expected: Vec<(&str, &str)> = expected.into_iter().map(|field| (field, "required")).collect();
         assert_eq!((reported.0, details(&reported.1)), (400, expected), "{method} {path}");
     }
     for path in [PRODUCTS, VARIANTS, CATEGORIES, PRICES] {
-        assert_eq!(fixture.send(Method::DELETE, path, &Value::Null).await.status, 400);
+        assert_eq!(
+            fixture
+                .app
+                .send(&fixture.admin, Method::DELETE, path, &Value::Null)
+                .await
+                .status,
+            400
+        );
         assert_eq!(fixture.app.get(&fixture.admin, &format!("{path}/x")).await.0, 400);
     }
 }
@@ -109,7 +116,7 @@ async fn an_update_cannot_clear_the_organization_or_the_product() {
     ] {
         let mut body = json!({"id": uuid::Uuid::nil()});
         body[field] = Value::Null;
-        let response = fixture.send(Method::PUT, path, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::PUT, path, &body).await;
 
         let reported = (response.status, response.json());
         assert_eq!(
@@ -125,7 +132,7 @@ async fn nulls_options_and_texts_are_kept_as_they_are_meant() {
     let fixture = Fixture::new().await;
     let product = fixture.product("Shoe").await;
     let body = json!({"productId": product, "name": "S", "sku": " ", "options": {"size": "S"}, "unknown": 1});
-    let id = fixture.create(VARIANTS, body).await.id;
+    let id = fixture.create(VARIANTS, body).await.resource;
     let shown = fixture.one(VARIANTS, id).await;
     assert_eq!(
         (&shown["sku"], &shown["options"]),
@@ -133,7 +140,7 @@ async fn nulls_options_and_texts_are_kept_as_they_are_meant() {
     );
 
     let wrong = json!({"id": id, "options": {"size": 1}});
-    let response = fixture.send(Method::PUT, VARIANTS, &wrong).await;
+    let response = fixture.app.send(&fixture.admin, Method::PUT, VARIANTS, &wrong).await;
     assert_eq!(response.status, 400);
     fixture.change(VARIANTS, json!({"id": id, "options": null})).await;
     assert_eq!(fixture.one(VARIANTS, id).await["options"], Value::Null);

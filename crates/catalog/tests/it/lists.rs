@@ -162,7 +162,7 @@ async fn variants_prices_and_categories_are_filtered_too() {
     let price = |kind: &str| json!({"kind": kind, "currencyCode": "EUR", "amount": 1, "variantIndex": 0});
     let body = json!({"title": "Shoe", "variants": [{"name": "Small", "barcode": "590"}, {"name": "Large"}],
         "prices": [price("sale"), {"kind": "regular", "currencyCode": "PLN", "amount": 2}]});
-    let product = fixture.create(PRODUCTS, body).await.id;
+    let product = fixture.create(PRODUCTS, body).await.resource;
     fixture
         .create(PRODUCTS, json!({"title": "Other", "variants": [{"name": "Single"}]}))
         .await;

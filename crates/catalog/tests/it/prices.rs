@@ -11,7 +11,7 @@ async fn shelf(fixture: &Fixture) -> [(Uuid, Uuid); 2] {
     let mut created = Vec::new();
     for title in ["One", "Two"] {
         let body = json!({"title": title, "variants": [{"name": "S"}]});
-        let product = fixture.create(PRODUCTS, body).await.id;
+        let product = fixture.create(PRODUCTS, body).await.resource;
         created.push((product, id_of(&fixture.one(PRODUCTS, product).await["variants"][0])));
     }
     [created[0], created[1]]
@@ -42,7 +42,7 @@ async fn an_amount_is_kept_to_its_last_digit() {
             product,
             &json!({"amount": amount, "minQuantity": quantity, "taxRate": 7.25}),
         );
-        let id = fixture.create(PRICES, body).await.id;
+        let id = fixture.create(PRICES, body).await.resource;
 
         assert_eq!(fixture.one(PRICES, id).await["amount"], amount);
         let stored = fixture
@@ -62,7 +62,7 @@ async fn an_amount_is_kept_to_its_last_digit() {
             amount.to_string()
         );
         let done = fixture.remove(PRICES, id).await;
-        assert_eq!(fixture.undo(&done).await.0, 200, "{amount}");
+        assert_eq!(fixture.app.undo(&fixture.admin, &done).await.0, 200, "{amount}");
         assert_eq!(fixture.one(PRICES, id).await["amount"], amount);
     }
 }
@@ -113,7 +113,7 @@ async fn invalid_prices_are_rejected() {
         ),
         (price(Uuid::nil(), &json!({})), ("productId", "unknown_reference")),
     ] {
-        let response = fixture.send(Method::POST, PRICES, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::POST, PRICES, &body).await;
         assert_eq!(
             (response.status, details(&response.json())),
             (400, vec![expected]),
@@ -125,7 +125,7 @@ async fn invalid_prices_are_rejected() {
     let id = fixture
         .create(PRICES, price(product, &json!({"variantId": variant})))
         .await
-        .id;
+        .resource;
     for (body, expected) in [
         (
             json!({"id": id, "variantId": foreign}),
@@ -133,7 +133,7 @@ async fn invalid_prices_are_rejected() {
         ),
         (json!({"id": id, "productId": other}), ("productId", "immutable")),
     ] {
-        let response = fixture.send(Method::PUT, PRICES, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::PUT, PRICES, &body).await;
         assert_eq!(
             (response.status, details(&response.json())),
             (400, vec![expected]),
@@ -150,7 +150,13 @@ async fn the_same_terms_have_one_price() {
     fixture.create(PRICES, price(product, &json!({}))).await;
 
     let again = fixture
-        .send(Method::POST, PRICES, &price(product, &json!({"amount": 2})))
+        .app
+        .send(
+            &fixture.admin,
+            Method::POST,
+            PRICES,
+            &price(product, &json!({"amount": 2})),
+        )
         .await;
 
     assert_eq!(
@@ -173,10 +179,10 @@ async fn an_end_before_the_stored_start_is_rejected() {
     let fixture = Fixture::new().await;
     let [(product, _), _] = shelf(&fixture).await;
     let body = price(product, &json!({"startsAt": "2026-06-01T00:00:00Z"}));
-    let id = fixture.create(PRICES, body).await.id;
+    let id = fixture.create(PRICES, body).await.resource;
 
     let body = json!({"id": id, "endsAt": "2026-05-01T00:00:00Z"});
-    let response = fixture.send(Method::PUT, PRICES, &body).await;
+    let response = fixture.app.send(&fixture.admin, Method::PUT, PRICES, &body).await;
 
     assert_eq!(
         (response.status, details(&response.json())),

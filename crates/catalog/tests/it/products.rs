@@ -1,6 +1,7 @@
 //! Products: creation, update, deletion.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::ORGANIZATIONS;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, PRODUCTS, details};
@@ -13,7 +14,7 @@ async fn a_product_has_its_columns_and_what_belongs_to_it() {
         "categoryIds": [shoes, shoes], "variants": [{"name": "S", "options": {"size": "S"}}, {"name": "M"}],
         "prices": [{"kind": "sale", "currencyCode": "EUR", "amount": 9.5, "taxRate": 23, "variantIndex": 1}]});
 
-    let id = fixture.create(PRODUCTS, body).await.id;
+    let id = fixture.create(PRODUCTS, body).await.resource;
 
     let shown = fixture.one(PRODUCTS, id).await;
     for (field, expected) in [
@@ -57,11 +58,11 @@ async fn a_product_has_its_columns_and_what_belongs_to_it() {
 async fn a_change_leaves_what_it_does_not_name_and_clears_by_null() {
     let fixture = Fixture::new().await;
     let body = json!({"title": "Shoe", "subtitle": "S", "sku": "A", "tags": ["a"], "metadata": {"a": 1}});
-    let id = fixture.create(PRODUCTS, body).await.id;
+    let id = fixture.create(PRODUCTS, body).await.resource;
     fixture.app.advance(backoffice_test_support::Duration::minutes(1));
 
     let request = json!({"id": id, "subtitle": null, "isActive": false});
-    let response = fixture.send(Method::PUT, PRODUCTS, &request).await;
+    let response = fixture.app.send(&fixture.admin, Method::PUT, PRODUCTS, &request).await;
 
     let shown = fixture.one(PRODUCTS, id).await;
     assert_eq!(response.json(), json!({"ok": true, "updatedAt": shown["updatedAt"]}));
@@ -89,7 +90,7 @@ async fn aud_22_a_change_without_a_difference_leaves_no_trace() {
     let id = fixture
         .create(PRODUCTS, json!({"title": "Shoe", "tags": ["a"]}))
         .await
-        .id;
+        .resource;
     let before = (
         fixture.one(PRODUCTS, id).await,
         fixture.entries("limit=1000").await.len(),
@@ -97,7 +98,7 @@ async fn aud_22_a_change_without_a_difference_leaves_no_trace() {
     fixture.app.advance(backoffice_test_support::Duration::minutes(1));
 
     let request = json!({"id": id, "title": "Shoe", "tags": ["a", "a"], "categoryIds": []});
-    let response = fixture.send(Method::PUT, PRODUCTS, &request).await;
+    let response = fixture.app.send(&fixture.admin, Method::PUT, PRODUCTS, &request).await;
 
     assert_eq!((response.status, response.operation()), (200, None));
     assert_eq!(response.json()["updatedAt"], before.0["updatedAt"]);
@@ -116,7 +117,7 @@ async fn a_taken_sku_or_handle_is_a_400_that_names_it() {
     let one = fixture
         .create(PRODUCTS, json!({"title": "One", "sku": "A", "handle": "a"}))
         .await
-        .id;
+        .resource;
     let two = fixture.product("Two").await;
     let before = fixture.snapshot().await;
 
@@ -126,7 +127,7 @@ async fn a_taken_sku_or_handle_is_a_400_that_names_it() {
         (Method::PUT, json!({"id": two, "sku": "A"}), "sku"),
         (Method::PUT, json!({"id": two, "handle": "a"}), "handle"),
     ] {
-        let response = fixture.send(method, PRODUCTS, &body).await;
+        let response = fixture.app.send(&fixture.admin, method, PRODUCTS, &body).await;
 
         assert_eq!(response.status, 400, "{body}: {}", response.text());
         assert_eq!(details(&response.json()), [(path, "not_unique")]);
@@ -190,7 +191,7 @@ async fn parts_that_break_a_rule_are_named_and_nothing_is_created() {
         let mut body = parts;
         body["title"] = json!("Shoe");
 
-        let response = fixture.send(Method::POST, PRODUCTS, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::POST, PRODUCTS, &body).await;
 
         assert_eq!(response.status, 400, "{}", response.text());
         assert_eq!(details(&response.json()), [expected]);
@@ -218,7 +219,7 @@ async fn a_category_that_is_not_known_is_rejected_in_the_same_words() {
             (Method::POST, json!({"title": "X", "categoryIds": [category]})),
             (Method::PUT, json!({"id": id, "categoryIds": [category]})),
         ] {
-            let response = fixture.send(method, PRODUCTS, &body).await;
+            let response = fixture.app.send(&fixture.admin, method, PRODUCTS, &body).await;
             assert_eq!(response.status, 400);
             responses.push(response.text());
         }
@@ -239,10 +240,10 @@ async fn a_product_keeps_its_organization() {
     let id = fixture
         .create(PRODUCTS, json!({"title": "Shoe", "organizationId": fixture.child}))
         .await
-        .id;
+        .resource;
 
     let body = json!({"id": id, "organizationId": fixture.parent});
-    let response = fixture.send(Method::PUT, PRODUCTS, &body).await;
+    let response = fixture.app.send(&fixture.admin, Method::PUT, PRODUCTS, &body).await;
 
     assert_eq!(response.status, 400);
     assert_eq!(details(&response.json()), [("organizationId", "immutable")]);
@@ -272,17 +273,19 @@ async fn a_stale_change_is_a_conflict() {
 #[actix_web::test]
 async fn an_organization_with_products_or_categories_stays() {
     let fixture = Fixture::new().await;
-    let organizations = "/directory/organizations";
-    let branch = fixture.create(organizations, json!({"name": "Branch"})).await.id;
+    let branch = fixture.create(ORGANIZATIONS, json!({"name": "Branch"})).await.resource;
     let product = fixture
         .create(PRODUCTS, json!({"title": "Shoe", "organizationId": branch}))
         .await;
     let category = json!({"name": "C", "slug": "c", "organizationId": branch});
     let category = fixture.create("/catalog/categories", category).await;
-    let target = format!("{organizations}?id={branch}");
+    let target = format!("{ORGANIZATIONS}?id={branch}");
 
-    for (path, id) in [(PRODUCTS, product.id), ("/catalog/categories", category.id)] {
-        let response = fixture.send(Method::DELETE, &target, &Value::Null).await;
+    for (path, id) in [(PRODUCTS, product.resource), ("/catalog/categories", category.resource)] {
+        let response = fixture
+            .app
+            .send(&fixture.admin, Method::DELETE, &target, &Value::Null)
+            .await;
         let reported = (response.status, response.json());
         assert_eq!(
             reported,
@@ -294,7 +297,14 @@ async fn an_organization_with_products_or_categories_stays() {
         fixture.remove(path, id).await;
     }
 
-    assert_eq!(fixture.send(Method::DELETE, &target, &Value::Null).await.status, 200);
+    assert_eq!(
+        fixture
+            .app
+            .send(&fixture.admin, Method::DELETE, &target, &Value::Null)
+            .await
+            .status,
+        200
+    );
 }
 
 #[actix_web::test]
@@ -303,7 +313,7 @@ async fn events_report_what_happened() {
     let id = fixture.product("Shoe").await;
     fixture.change(PRODUCTS, json!({"id": id, "title": "Boot"})).await;
     let done = fixture.remove(PRODUCTS, id).await;
-    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.admin, &done).await.0, 200);
 
     let events = "select name, browser, payload ->> 'undo' as undo from core_outbox_events \
                   where name like 'catalog.%' order by seq";

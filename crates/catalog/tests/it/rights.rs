@@ -28,7 +28,7 @@ async fn employees_manage_products_and_see_categories() {
 async fn another_tenant_and_another_organization_see_nothing() {
     let fixture = Fixture::new().await;
     let product = json!({"title": "Shoe", "variants": [{"name": "S"}]});
-    let id = fixture.create(PRODUCTS, product).await.id;
+    let id = fixture.create(PRODUCTS, product).await.resource;
     let before = fixture.snapshot().await;
 
     for token in [&fixture.stranger, &fixture.local] {
@@ -90,9 +90,9 @@ async fn a_product_shows_only_categories_that_its_reader_may_see() {
         fixture.category("hidden", None).await,
         json!({"name": "shown", "slug": "shown", "organizationId": fixture.child}),
     );
-    let shown = fixture.create(CATEGORIES, shown).await.id;
+    let shown = fixture.create(CATEGORIES, shown).await.resource;
     let body = json!({"title": "Shoe", "organizationId": fixture.child, "categoryIds": [hidden, shown]});
-    let id = fixture.create(PRODUCTS, body).await.id;
+    let id = fixture.create(PRODUCTS, body).await.resource;
 
     let (_, detail) = fixture.app.get(&fixture.local, &format!("{PRODUCTS}/{id}")).await;
 

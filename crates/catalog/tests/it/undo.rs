@@ -26,7 +26,7 @@ async fn cat_3_a_deleted_product_comes_back_whole_and_goes_again() {
         fixture.category("shoes", None).await,
         fixture.category("sale", None).await,
     );
-    let product = fixture.create(PRODUCTS, whole(&[shoes, sale])).await.id;
+    let product = fixture.create(PRODUCTS, whole(&[shoes, sale])).await.resource;
     fixture.product("Another").await;
     let (before, shown) = (fixture.snapshot().await, fixture.one(PRODUCTS, product).await);
     fixture.app.advance(backoffice_test_support::Duration::hours(1));
@@ -38,7 +38,7 @@ async fn cat_3_a_deleted_product_comes_back_whole_and_goes_again() {
         assert!(gone[table].is_empty(), "{table}");
     }
 
-    let (status, body) = fixture.undo(&done).await;
+    let (status, body) = fixture.app.undo(&fixture.admin, &done).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.snapshot().await, before);
     let back = fixture.one(PRODUCTS, product).await;
@@ -46,7 +46,7 @@ async fn cat_3_a_deleted_product_comes_back_whole_and_goes_again() {
         assert_eq!(back[field], shown[field], "{field}");
     }
 
-    let (status, body) = fixture.redo(&done).await;
+    let (status, body) = fixture.app.redo(&fixture.admin, &done).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.snapshot().await, gone);
 }
@@ -66,7 +66,7 @@ async fn a_product_with_more_prices_than_one_statement_can_insert_comes_back_who
     let done = fixture.remove(PRODUCTS, product).await;
     assert!(fixture.snapshot().await["catalog_prices"].is_empty());
 
-    let (status, body) = fixture.undo(&done).await;
+    let (status, body) = fixture.app.undo(&fixture.admin, &done).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.snapshot().await, before);
 }
@@ -74,12 +74,15 @@ async fn a_product_with_more_prices_than_one_statement_can_insert_comes_back_who
 #[actix_web::test]
 async fn cat_6_a_sku_that_was_taken_meanwhile_keeps_a_product_from_coming_back() {
     let fixture = Fixture::new().await;
-    let old = fixture.create(PRODUCTS, json!({"title": "Old", "sku": "X-1"})).await.id;
+    let old = fixture
+        .create(PRODUCTS, json!({"title": "Old", "sku": "X-1"}))
+        .await
+        .resource;
     let done = fixture.remove(PRODUCTS, old).await;
     fixture.create(PRODUCTS, json!({"title": "New", "sku": "X-1"})).await;
     let before = fixture.snapshot().await;
 
-    let (status, body) = fixture.undo(&done).await;
+    let (status, body) = fixture.app.undo(&fixture.admin, &done).await;
 
     assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
     assert_eq!(fixture.snapshot().await, before);
@@ -107,13 +110,13 @@ async fn cat_7_a_product_created_with_variants_and_prices_is_one_action() {
     });
     assert_eq!(of_catalog.count(), 1, "one entry");
 
-    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.admin, &done).await.0, 200);
     assert!(
         fixture.snapshot().await.values().all(Vec::is_empty),
         "all nine rows are gone"
     );
 
-    assert_eq!(fixture.redo(&done).await.0, 200);
+    assert_eq!(fixture.app.redo(&fixture.admin, &done).await.0, 200);
     assert_eq!(fixture.snapshot().await, created);
 }
 
@@ -124,12 +127,12 @@ async fn aud_13_a_product_is_restored_without_a_deleted_category() {
         fixture.category("shoes", None).await,
         fixture.category("sale", None).await,
     );
-    let product = fixture.create(PRODUCTS, whole(&[shoes, sale])).await.id;
+    let product = fixture.create(PRODUCTS, whole(&[shoes, sale])).await.resource;
     let before = fixture.snapshot().await;
     let done = fixture.remove(PRODUCTS, product).await;
     fixture.remove(CATEGORIES, sale).await;
 
-    let (status, body) = fixture.undo(&done).await;
+    let (status, body) = fixture.app.undo(&fixture.admin, &done).await;
 
     assert_eq!(status, 200, "{body}");
     let after = fixture.snapshot().await;
@@ -145,21 +148,23 @@ async fn aud_14_a_creation_with_later_parts_stays() {
     let fixture = Fixture::new().await;
     let product = fixture.create(PRODUCTS, json!({"title": "Shoe"})).await;
     let variant = fixture
-        .create(VARIANTS, json!({"productId": product.id, "name": "S"}))
+        .create(VARIANTS, json!({"productId": product.resource, "name": "S"}))
         .await;
     let category = fixture
         .create(CATEGORIES, json!({"name": "Shoes", "slug": "shoes"}))
         .await;
-    let price =
-        json!({"productId": product.id, "variantId": variant.id, "kind": "sale", "currencyCode": "EUR", "amount": 1});
+    let price = json!({"productId": product.resource, "variantId": variant.resource, "kind": "sale", "currencyCode": "EUR", "amount": 1});
     fixture.create(PRICES, price).await;
     fixture
-        .change(PRODUCTS, json!({"id": product.id, "categoryIds": [category.id]}))
+        .change(
+            PRODUCTS,
+            json!({"id": product.resource, "categoryIds": [category.resource]}),
+        )
         .await;
     let parent = fixture
         .create(CATEGORIES, json!({"name": "Above", "slug": "above"}))
         .await;
-    fixture.category("below", Some(parent.id)).await;
+    fixture.category("below", Some(parent.resource)).await;
     let before = fixture.snapshot().await;
 
     for (done, kind) in [
@@ -167,13 +172,13 @@ async fn aud_14_a_creation_with_later_parts_stays() {
         (&category, "catalog.product_category"),
         (&parent, "catalog.category"),
     ] {
-        let (status, body) = fixture.undo(done).await;
+        let (status, body) = fixture.app.undo(&fixture.admin, done).await;
 
         let reported = (status, &body["code"], &body["fields"]);
         assert_eq!(reported, (400, &json!("undo_conflict"), &json!([kind])));
     }
     // The latest action on the product is the change of its categories.
-    assert_eq!(fixture.undo(&product).await.0, 400);
+    assert_eq!(fixture.app.undo(&fixture.admin, &product).await.0, 400);
     assert_eq!(fixture.snapshot().await, before);
 }
 
@@ -185,22 +190,22 @@ async fn a_category_comes_back_into_its_products() {
         fixture
             .create(PRODUCTS, json!({"title": "Kept", "categoryIds": [shoes]}))
             .await
-            .id,
+            .resource,
         fixture
             .create(PRODUCTS, json!({"title": "Lost", "categoryIds": [shoes]}))
             .await
-            .id,
+            .resource,
     );
     let before = fixture.snapshot().await;
     let done = fixture.remove(CATEGORIES, shoes).await;
     assert_eq!(fixture.one(PRODUCTS, kept).await["categoryIds"], json!([]));
 
-    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.admin, &done).await.0, 200);
     assert_eq!(fixture.snapshot().await, before);
 
     let done = fixture.remove(CATEGORIES, shoes).await;
     fixture.remove(PRODUCTS, lost).await;
-    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.admin, &done).await.0, 200);
     assert_eq!(fixture.one(PRODUCTS, kept).await["categoryIds"], json!([shoes]));
     assert_eq!(fixture.dropped().await, [json!([format!("catalog.product:{lost}")])]);
 }
@@ -212,7 +217,7 @@ async fn aud_25_the_log_of_a_product_shows_its_variants_and_prices() {
     let variant = fixture
         .create(VARIANTS, json!({"productId": product, "name": "S"}))
         .await
-        .id;
+        .resource;
     for of_variant in [None, Some(variant)] {
         let body =
             json!({"productId": product, "variantId": of_variant, "kind": "sale", "currencyCode": "EUR", "amount": 2});

@@ -10,12 +10,12 @@ use crate::fixture::{Fixture, PRICES, PRODUCTS, VARIANTS, details};
 async fn a_new_variant_is_the_last_one_of_its_product_and_stands_where_the_product_does() {
     let fixture = Fixture::new().await;
     let product = json!({"title": "Shoe", "organizationId": fixture.child, "variants": [{"name": "S", "position": 4}]});
-    let product = fixture.create(PRODUCTS, product).await.id;
+    let product = fixture.create(PRODUCTS, product).await.resource;
 
     let id = fixture
         .create(VARIANTS, json!({"productId": product, "name": "M"}))
         .await
-        .id;
+        .resource;
 
     let shown = fixture.one(VARIANTS, id).await;
     assert_eq!(
@@ -33,7 +33,7 @@ async fn a_variant_keeps_its_product_and_its_organization() {
     let id = fixture
         .create(VARIANTS, json!({"productId": one, "name": "S", "sku": "S"}))
         .await
-        .id;
+        .resource;
 
     for (body, expected) in [
         (json!({"id": id, "productId": two}), ("productId", "immutable")),
@@ -42,7 +42,7 @@ async fn a_variant_keeps_its_product_and_its_organization() {
             ("organizationId", "immutable"),
         ),
     ] {
-        let response = fixture.send(Method::PUT, VARIANTS, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::PUT, VARIANTS, &body).await;
         assert_eq!((response.status, details(&response.json())), (400, vec![expected]));
     }
     for (body, expected) in [
@@ -59,7 +59,7 @@ async fn a_variant_keeps_its_product_and_its_organization() {
             ("organizationId", "invalid_value"),
         ),
     ] {
-        let response = fixture.send(Method::POST, VARIANTS, &body).await;
+        let response = fixture.app.send(&fixture.admin, Method::POST, VARIANTS, &body).await;
         assert_eq!((response.status, details(&response.json())), (400, vec![expected]));
     }
 }
@@ -70,7 +70,7 @@ async fn a_deleted_variant_takes_its_prices_and_brings_them_back() {
     let price = |index: Option<u32>| json!({"kind": "sale", "currencyCode": "EUR", "amount": 1, "variantIndex": index});
     let body = json!({"title": "Shoe", "variants": [{"name": "S"}, {"name": "M"}],
         "prices": [price(None), price(Some(0)), price(Some(1))]});
-    let product = fixture.create(PRODUCTS, body).await.id;
+    let product = fixture.create(PRODUCTS, body).await.resource;
     let shown = fixture.one(PRODUCTS, product).await;
     let variant = crate::fixture::id_of(&shown["variants"][0]);
     let before = fixture.snapshot().await;
@@ -79,6 +79,6 @@ async fn a_deleted_variant_takes_its_prices_and_brings_them_back() {
 
     let left = fixture.get(&format!("{PRICES}?productId={product}")).await;
     assert_eq!(left["total"], 2);
-    assert_eq!(fixture.undo(&done).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.admin, &done).await.0, 200);
     assert_eq!(fixture.snapshot().await, before);
 }

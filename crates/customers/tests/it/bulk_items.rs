@@ -3,15 +3,14 @@
 use backoffice_core::Module;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::registry::Registry;
+use backoffice_test_support::UndoableWrite;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::bulk::{OWNER, STAGE, counts};
-use crate::fixture::{ACTIONS, Account, DEALS, Fixture, Written, id_of};
-
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+use crate::fixture::{ACTIONS, Account, DEALS, Fixture, id_of};
 
 static ADMIN: Module = Module {
     name: "kept-deals",
@@ -58,29 +57,18 @@ fn reject_kept<'a>(
 
 impl Fixture {
     /// Returns the undo tokens of the items of a job, by deal.
-    async fn tokens(&self, who: &Account, job: &Value) -> Vec<(Uuid, Written)> {
+    async fn tokens(&self, who: &Account, job: &Value) -> Vec<(Uuid, UndoableWrite)> {
         let path = format!(
             "{ACTIONS}?resourceKind=progress.job&resourceId={}&includeRelated=true&limit=1000",
             id_of(job)
         );
-        let (status, log) = self.get(who, &path).await;
-        assert_eq!(status, 200, "{log}");
+        let log = self.app.read(&who.token, &path).await;
         let items = log["items"].as_array().expect("entries").iter();
         let items = items.filter(|entry| entry["commandId"] == "customers.deal.assign_owner");
-        let written = |entry: &Value| {
-            let text = |name: &str| entry[name].as_str().expect("text").to_owned();
-            let deal = text("resourceId").parse().expect("a UUID");
-            let token = text("undoToken");
-            (
-                deal,
-                Written {
-                    id: deal,
-                    log_id: id_of(entry),
-                    token,
-                },
-            )
-        };
-        items.map(written).collect()
+        items
+            .map(UndoableWrite::from_entry)
+            .map(|write| (write.resource, write))
+            .collect()
     }
 }
 
@@ -108,9 +96,9 @@ async fn crm_7_items_of_a_bulk_job_are_undone_one_by_one_by_their_requester() {
     let tokens = fixture.tokens(admin, &job).await;
     let of = |deal: Uuid| &tokens.iter().find(|one| one.0 == deal).expect("an entry").1;
 
-    let (status, body) = fixture.undo(&other, of(first)).await;
+    let (status, body) = fixture.app.undo(&other.token, of(first)).await;
     assert_eq!((status, &body), (400, &json!({"error": "Undo token not available"})));
-    let (status, body) = fixture.undo(admin, of(first)).await;
+    let (status, body) = fixture.app.undo(&admin.token, of(first)).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(
         fixture.owners(&[first, second, third]).await,
@@ -119,8 +107,7 @@ async fn crm_7_items_of_a_bulk_job_are_undone_one_by_one_by_their_requester() {
 
     let edit = json!({"id": second, "title": "Edited"});
     assert_eq!(fixture.put(local, DEALS, edit).await.0, 200);
-    let body = json!({"undoToken": of(second).token});
-    assert_eq!(fixture.app.post(&admin.token, UNDO, body).await.0, 400);
+    assert_eq!(fixture.app.undo(&admin.token, of(second)).await.0, 400);
     let deal = fixture.item(admin, DEALS, second).await;
     assert_eq!(
         (&deal["title"], &deal["ownerUserId"]),

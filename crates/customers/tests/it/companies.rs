@@ -108,7 +108,7 @@ async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
     let without = fixture.item(who, DEALS, acme.deals[0]).await;
     assert_eq!(without["companyIds"], json!([]));
     assert_ne!(without["updatedAt"], with["updatedAt"]);
-    assert_eq!(fixture.undo(who, &removed).await.0, 200);
+    assert_eq!(fixture.app.undo(&who.token, &removed).await.0, 200);
     assert_eq!(links(&fixture).await, linked);
     let again = fixture.item(who, DEALS, acme.deals[0]).await;
     assert_eq!(again["companyIds"], json!([acme.id]));
@@ -121,7 +121,7 @@ async fn crm_15_a_deleted_company_comes_back_with_its_people_and_deals() {
         assert_eq!(company_of(&fixture, person).await, acme.id.to_string());
     }
     assert_eq!(fixture.last_entry(who).await["context"].get("dropped"), None);
-    assert_eq!(fixture.redo(who, &removed).await.0, 200);
+    assert_eq!(fixture.app.redo(&who.token, &removed).await.0, 200);
     assert_eq!(links(&fixture).await, Vec::<Value>::new());
     assert_eq!(company_of(&fixture, acme.people[1]).await, Value::Null);
 }
@@ -142,7 +142,7 @@ async fn crm_15_who_got_another_company_meanwhile_stays_there_and_is_named() {
     let gone = format!("delete from customers_deals where id = '{}'", acme.deals[0]);
     assert_eq!(fixture.app.sql(&gone).await, 1);
 
-    let (status, body) = fixture.undo(who, &removed).await;
+    let (status, body) = fixture.app.undo(&who.token, &removed).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(company_of(&fixture, moved).await, other.to_string());
@@ -168,7 +168,7 @@ async fn crm_15_a_deleted_person_is_named_too() {
     fixture.remove(who, PEOPLE, acme.people[0]).await;
     fixture.app.advance(Duration::SECOND);
 
-    assert_eq!(fixture.undo(who, &removed).await.0, 200);
+    assert_eq!(fixture.app.undo(&who.token, &removed).await.0, 200);
 
     assert_eq!(
         fixture.last_entry(who).await["context"]["dropped"],
@@ -183,7 +183,7 @@ async fn a_new_company_that_others_refer_to_by_now_stays() {
     let created = fixture
         .write(who, Method::POST, COMPANIES, json!({"displayName": "Acme"}))
         .await;
-    let person = json!({"firstName": "Ada", "lastName": "Doe", "companyId": created.id});
+    let person = json!({"firstName": "Ada", "lastName": "Doe", "companyId": created.resource});
     let person = fixture.write(who, Method::POST, PEOPLE, person).await;
     let conflict = |kind: &str| {
         let message = "The record has changed since this action";
@@ -193,14 +193,23 @@ async fn a_new_company_that_others_refer_to_by_now_stays() {
         )
     };
 
-    assert_eq!(fixture.undo(who, &created).await, conflict("customers.person"));
-    assert_eq!(fixture.undo(who, &person).await.0, 200);
+    assert_eq!(
+        fixture.app.undo(&who.token, &created).await,
+        conflict("customers.person")
+    );
+    assert_eq!(fixture.app.undo(&who.token, &person).await.0, 200);
     let deal = deal(&fixture).await;
-    link(&fixture, "companies", deal, created.id).await;
-    assert_eq!(fixture.undo(who, &created).await, conflict("customers.deal_company"));
+    link(&fixture, "companies", deal, created.resource).await;
+    assert_eq!(
+        fixture.app.undo(&who.token, &created).await,
+        conflict("customers.deal_company")
+    );
     assert_eq!(fixture.app.sql("delete from customers_deal_companies").await, 1);
-    assert_eq!(fixture.undo(who, &created).await.0, 200);
-    assert_eq!(fixture.get(who, &format!("{COMPANIES}/{}", created.id)).await.0, 404);
+    assert_eq!(fixture.app.undo(&who.token, &created).await.0, 200);
+    assert_eq!(
+        fixture.get(who, &format!("{COMPANIES}/{}", created.resource)).await.0,
+        404
+    );
 }
 
 #[actix_web::test]
@@ -211,11 +220,11 @@ async fn a_deletion_is_not_redone_over_people_added_since() {
     fixture.app.advance(Duration::SECOND);
     let removed = fixture.remove(who, COMPANIES, acme.id).await;
     fixture.app.advance(Duration::SECOND);
-    assert_eq!(fixture.undo(who, &removed).await.0, 200);
+    assert_eq!(fixture.app.undo(&who.token, &removed).await.0, 200);
     let newcomer = json!({"firstName": "Eve", "lastName": "Doe", "companyId": acme.id});
     let newcomer = fixture.create(who, PEOPLE, newcomer).await;
 
-    let (status, body) = fixture.redo(who, &removed).await;
+    let (status, body) = fixture.app.redo(&who.token, &removed).await;
 
     assert_eq!((status, &body["error"]), (400, &json!("Redo target not available")));
     assert_eq!(company_of(&fixture, newcomer).await, acme.id.to_string());
@@ -231,7 +240,7 @@ async fn an_edit_is_undone_despite_people_added_since() {
     let newcomer = json!({"firstName": "Eve", "lastName": "Doe", "companyId": acme.id});
     let newcomer = fixture.create(who, PEOPLE, newcomer).await;
 
-    assert_eq!(fixture.undo(who, &edited).await.0, 200);
+    assert_eq!(fixture.app.undo(&who.token, &edited).await.0, 200);
 
     assert_eq!(fixture.item(who, COMPANIES, acme.id).await["displayName"], "Acme");
     assert_eq!(company_of(&fixture, newcomer).await, acme.id.to_string());

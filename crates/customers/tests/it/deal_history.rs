@@ -3,6 +3,7 @@
 use actix_web::http::Method;
 use backoffice_core::http::Json;
 use backoffice_customers::commands::deals::{AssignOwner, ChangeStage};
+use backoffice_test_support::UndoableWrite;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -41,14 +42,14 @@ async fn owner_and_stage_changes_are_announced_for_every_command() {
     assert_eq!(reported, [json!(pipeline), Value::Null, json!(stages[1])]);
     assert_eq!(events[4].1["organizationId"], json!(child));
 
-    assert_eq!(fixture.undo(admin, &moved).await.0, 400, "it is not the latest");
-    let last = fixture.last_entry(admin).await;
-    let last = crate::fixture::Written {
-        token: last["undoToken"].as_str().expect("a token").to_owned(),
-        ..moved.clone()
-    };
-    assert_eq!(fixture.undo(admin, &last).await.0, 200);
-    assert_eq!(fixture.undo(admin, &moved).await.0, 200);
+    assert_eq!(
+        fixture.app.undo(&admin.token, &moved).await.0,
+        400,
+        "it is not the latest"
+    );
+    let last = UndoableWrite::from_entry(&fixture.last_entry(admin).await);
+    assert_eq!(fixture.app.undo(&admin.token, &last).await.0, 200);
+    assert_eq!(fixture.app.undo(&admin.token, &moved).await.0, 200);
     let events = fixture.events(deal).await;
     assert_eq!(names(&events[6..]), [updated, updated, assigned, changed]);
     assert_eq!(events[8].1["toUserId"], json!(admin.id), "undo gives it back");
@@ -135,7 +136,7 @@ async fn deleted_references_stay_out_of_a_restored_deal() {
 
     fixture.app.advance(time::Duration::seconds(1));
 
-    let (status, body) = fixture.undo(admin, &deleted).await;
+    let (status, body) = fixture.app.undo(&admin.token, &deleted).await;
 
     assert_eq!(status, 200, "{body}");
     let item = fixture.item(admin, DEALS, deal).await;
@@ -170,7 +171,7 @@ async fn an_undo_leaves_an_owner_alone_whom_it_does_not_bring() {
     let closed = json!({"id": owner.id, "isActive": false});
     assert_eq!(fixture.app.put(&admin.token, "/auth/users", closed).await.0, 200);
 
-    assert_eq!(fixture.undo(admin, &renamed).await.0, 200);
+    assert_eq!(fixture.app.undo(&admin.token, &renamed).await.0, 200);
 
     let item = fixture.item(admin, DEALS, deal).await;
     assert_eq!(
@@ -220,7 +221,7 @@ async fn an_undo_restores_no_reference_that_its_caller_could_not_create() {
         assert_eq!(fixture.app.sql(&barrier).await, 1);
         let before = fixture.item(admin, DEALS, deal).await;
 
-        let (status, body) = fixture.undo(&tenant_fixture.local, &written).await;
+        let (status, body) = fixture.app.undo(&tenant_fixture.local.token, &written).await;
 
         assert_eq!(
             (status, &body["code"], &body["fields"]),
@@ -237,9 +238,11 @@ async fn a_stage_that_holds_deals_is_not_undone() {
     let (pipeline, _) = fixture.pipeline(admin, child, &[]).await;
     let body = json!({"pipelineId": pipeline, "label": "New"});
     let created = fixture.write(admin, Method::POST, STAGES, body).await;
-    fixture.deal(admin, child, json!({"pipelineStageId": created.id})).await;
+    fixture
+        .deal(admin, child, json!({"pipelineStageId": created.resource}))
+        .await;
 
-    let (status, body) = fixture.undo(admin, &created).await;
+    let (status, body) = fixture.app.undo(&admin.token, &created).await;
 
     assert_eq!(
         (status, &body["code"], &body["fields"]),

@@ -246,7 +246,7 @@ async fn a_change_without_a_difference_writes_nothing() {
 
     let body = json!({"id": deal, "title": "A deal", "personIds": [person], "pipelineId": pipeline, "status": "open",
         "ownerUserId": fixture.a.local.id, "organizationId": fixture.a.child});
-    let response = fixture.send(admin, Method::PUT, DEALS, Some(body)).await;
+    let response = fixture.app.send(&admin.token, Method::PUT, DEALS, body).await;
 
     assert_eq!((response.status, response.operation()), (200, None));
     assert_eq!(response.json()["updatedAt"], before["updatedAt"]);
@@ -304,7 +304,10 @@ async fn a_deal_of_another_tenant_or_organization_does_not_exist() {
                     body["id"] = json!(id);
                     body
                 });
-                let response = fixture.send(who, method.clone(), &path, body).await;
+                let response = fixture
+                    .app
+                    .send(&who.token, method.clone(), &path, body.unwrap_or_default())
+                    .await;
                 (response.status, response.text())
             };
             assert_eq!(ask(deal).await, ask(unknown).await, "{method}");

@@ -2,8 +2,9 @@
 
 use actix_web::http::Method;
 use backoffice_core::Module;
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, account, login, tenant};
-use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
+pub(crate) use backoffice_test_accounts::id_of;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, ORGANIZATIONS, account, login, tenant};
+use backoffice_test_support::{TestApp, TestAppBuilder, UndoableWrite, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,8 +14,6 @@ pub(crate) const STAGES: &str = "/customers/pipeline-stages";
 pub(crate) const COMPANIES: &str = "/customers/companies";
 pub(crate) const PEOPLE: &str = "/customers/people";
 pub(crate) const ACTIONS: &str = "/audit_logs/audit-logs/actions";
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
-const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 const MODULES: [&Module; 5] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
@@ -54,14 +53,6 @@ pub(crate) struct Fixture {
     pub(crate) b: TenantFixture,
 }
 
-/// An undoable write.
-#[derive(Debug, Clone)]
-pub(crate) struct Written {
-    pub(crate) id: Uuid,
-    pub(crate) log_id: Uuid,
-    pub(crate) token: String,
-}
-
 impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::of(TestApp::builder(&MODULES)).await
@@ -90,29 +81,24 @@ impl Fixture {
 
     /// Creates a record; the request must succeed.
     pub(crate) async fn create(&self, who: &Account, path: &str, body: Value) -> Uuid {
-        self.write(who, Method::POST, path, body).await.id
+        self.write(who, Method::POST, path, body).await.resource
     }
 
     /// Sends a write that must succeed and be undoable.
-    pub(crate) async fn write(&self, who: &Account, method: Method, path: &str, body: Value) -> Written {
-        let response = self.send(who, method, path, Some(body)).await;
+    pub(crate) async fn write(&self, who: &Account, method: Method, path: &str, body: Value) -> UndoableWrite {
+        let response = self.app.send(&who.token, method, path, body).await;
         assert!(response.status < 300, "{path}: {} {}", response.status, response.text());
-        written(&response)
+        response.undoable_write()
     }
 
     /// Deletes a record; the request must succeed.
-    pub(crate) async fn remove(&self, who: &Account, path: &str, id: Uuid) -> Written {
-        let response = self.send(who, Method::DELETE, &format!("{path}?id={id}"), None).await;
+    pub(crate) async fn remove(&self, who: &Account, path: &str, id: Uuid) -> UndoableWrite {
+        let response = self
+            .app
+            .send(&who.token, Method::DELETE, &format!("{path}?id={id}"), Value::Null)
+            .await;
         assert_eq!(response.status, 200, "{path}: {}", response.text());
-        written(&response)
-    }
-
-    pub(crate) async fn send(&self, who: &Account, method: Method, path: &str, body: Option<Value>) -> TestResponse {
-        let request = self.app.request(method, path).bearer(&who.token);
-        match body {
-            Some(body) => request.json(&body).send().await,
-            None => request.send().await,
-        }
+        response.undoable_write()
     }
 
     pub(crate) async fn get(&self, who: &Account, path: &str) -> (u16, Value) {
@@ -126,33 +112,20 @@ impl Fixture {
 
     /// Reads a record that must exist.
     pub(crate) async fn item(&self, who: &Account, path: &str, id: Uuid) -> Value {
-        let (status, body) = self.get(who, &format!("{path}/{id}")).await;
-        assert_eq!(status, 200, "{body}");
-        body
+        self.app.read(&who.token, &format!("{path}/{id}")).await
     }
 
     /// Returns the ids of a list, in its order.
     pub(crate) async fn list(&self, who: &Account, path: &str) -> Vec<Uuid> {
-        let (status, body) = self.get(who, path).await;
-        assert_eq!(status, 200, "{path}: {body}");
+        let body = self.app.read(&who.token, path).await;
         let items = body["items"].as_array().expect("a list");
         assert_eq!(body["total"], items.len(), "{path}: one page holds all");
         items.iter().map(id_of).collect()
     }
 
-    pub(crate) async fn undo(&self, who: &Account, written: &Written) -> (u16, Value) {
-        let body = json!({"undoToken": written.token});
-        self.app.post(&who.token, UNDO, body).await
-    }
-
-    pub(crate) async fn redo(&self, who: &Account, written: &Written) -> (u16, Value) {
-        self.app.post(&who.token, REDO, json!({"logId": written.log_id})).await
-    }
-
     /// Returns the newest entry of the log, as this account sees it.
     pub(crate) async fn last_entry(&self, who: &Account) -> Value {
-        let (status, body) = self.get(who, &format!("{ACTIONS}?pageSize=1")).await;
-        assert_eq!(status, 200, "{body}");
+        let body = self.app.read(&who.token, &format!("{ACTIONS}?pageSize=1")).await;
         body["items"][0].clone()
     }
 
@@ -187,28 +160,11 @@ impl Fixture {
     }
 }
 
-/// Reads the operation header of a response.
-pub(crate) fn written(response: &TestResponse) -> Written {
-    let reported = response.operation();
-    let reported = reported.unwrap_or_else(|| panic!("no X-Operation: {} {}", response.status, response.text()));
-    let id = |name: &str| reported[name].as_str().expect("text").parse().expect("a UUID");
-    Written {
-        id: id("resourceId"),
-        log_id: id("id"),
-        token: reported["undoToken"].as_str().expect("a token").to_owned(),
-    }
-}
-
-pub(crate) use backoffice_test_accounts::id_of;
-
 /// Returns path and code of the only detail of a 400.
 pub(crate) fn detail(body: &Value) -> (&str, &str) {
-    let details = body["details"]
-        .as_array()
-        .unwrap_or_else(|| panic!("no details: {body}"));
+    let details = details(body);
     assert_eq!(details.len(), 1, "{body}");
-    let text = |name: &str| details[0][name].as_str().expect("text");
-    (text("path"), text("code"))
+    details[0]
 }
 
 async fn tenant_fixture(app: &TestApp, name: &str) -> TenantFixture {
@@ -218,9 +174,7 @@ async fn tenant_fixture(app: &TestApp, name: &str) -> TenantFixture {
     let admin = signed_in(app, tenant, root, &format!("admin@{name}.test"), everything).await;
     let organization = async |title: &str, parent: Option<Uuid>| {
         let body = json!({"name": title, "parentId": parent});
-        let (status, body) = app.post(&admin.token, "/directory/organizations", body).await;
-        assert_eq!(status, 201, "{body}");
-        id_of(&body)
+        app.create(&admin.token, ORGANIZATIONS, body).await
     };
     let parent = organization("Parent", None).await;
     let child = organization("Child", Some(parent)).await;

@@ -28,7 +28,7 @@ pub(crate) async fn rejected(
     path: &str,
     body: Value,
 ) -> (u16, Value) {
-    let response = fixture.send(who, method, path, Some(body)).await;
+    let response = fixture.app.send(&who.token, method, path, body).await;
     assert_eq!(response.operation(), None, "{}", response.text());
     (response.status, response.json())
 }
@@ -46,7 +46,7 @@ async fn each_change_is_announced_logged_undone_and_redone() {
         };
         let created = fixture.write(who, Method::POST, path, body).await;
         fixture.app.advance(Duration::SECOND);
-        let change = json!({"id": created.id, "isActive": false, "primaryPhone": " 1 "});
+        let change = json!({"id": created.resource, "isActive": false, "primaryPhone": " 1 "});
         let changed = fixture.write(who, Method::PUT, path, change).await;
         let entry = fixture.last_entry(who).await;
         assert_eq!(entry["commandId"], format!("{kind}.update"));
@@ -54,19 +54,19 @@ async fn each_change_is_announced_logged_undone_and_redone() {
             entry["changes"],
             json!({"isActive": {"from": true, "to": false}, "primaryPhone": {"from": null, "to": "1"}})
         );
-        assert_eq!(fixture.undo(who, &changed).await.0, 200);
-        assert_eq!(fixture.item(who, path, created.id).await["isActive"], true);
-        assert_eq!(fixture.redo(who, &changed).await.0, 200);
-        assert_eq!(fixture.item(who, path, created.id).await["primaryPhone"], "1");
-        let before = fixture.item(who, path, created.id).await;
-        let removed = fixture.remove(who, path, created.id).await;
-        assert_eq!(fixture.get(who, &format!("{path}/{}", created.id)).await.0, 404);
-        assert_eq!(fixture.undo(who, &removed).await.0, 200);
+        assert_eq!(fixture.app.undo(&who.token, &changed).await.0, 200);
+        assert_eq!(fixture.item(who, path, created.resource).await["isActive"], true);
+        assert_eq!(fixture.app.redo(&who.token, &changed).await.0, 200);
+        assert_eq!(fixture.item(who, path, created.resource).await["primaryPhone"], "1");
+        let before = fixture.item(who, path, created.resource).await;
+        let removed = fixture.remove(who, path, created.resource).await;
+        assert_eq!(fixture.get(who, &format!("{path}/{}", created.resource)).await.0, 404);
+        assert_eq!(fixture.app.undo(&who.token, &removed).await.0, 200);
 
-        let mut after = fixture.item(who, path, created.id).await;
+        let mut after = fixture.item(who, path, created.resource).await;
         after["updatedAt"] = before["updatedAt"].clone();
         assert_eq!(after, before, "with its creation and all its members");
-        let events = fixture.events(created.id).await;
+        let events = fixture.events(created.resource).await;
         let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
         let word = |verb: &str| format!("{kind}.{verb}");
         assert_eq!(
@@ -95,7 +95,7 @@ async fn a_change_without_a_difference_is_none() {
         fixture.app.advance(Duration::SECOND);
         let same = with(&body, "id", id.to_string());
 
-        let response = fixture.send(who, Method::PUT, path, Some(same)).await;
+        let response = fixture.app.send(&who.token, Method::PUT, path, same).await;
 
         assert_eq!(response.operation(), None);
         assert_eq!(
@@ -117,11 +117,12 @@ async fn the_slower_caller_gets_a_conflict() {
         let read = fixture.item(who, path, id).await["updatedAt"].clone();
         fixture.app.advance(Duration::SECOND);
         let faster = fixture
+            .app
             .send(
-                who,
+                &who.token,
                 Method::PUT,
                 path,
-                Some(json!({"id": id, "primaryEmail": "a@b.test"})),
+                json!({"id": id, "primaryEmail": "a@b.test"}),
             )
             .await;
         let present = faster.json()["updatedAt"].clone();

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_support::Duration;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, TenantFixture, id_of};
 use crate::parties::{kinds, rejected, with};
@@ -38,10 +38,18 @@ async fn others_records_are_not_there() {
             ] {
                 let named = async |id: uuid::Uuid| {
                     let put = |text: String| text.replace("ID", &id.to_string());
-                    let body = body
+                    let body: Option<Value> = body
                         .as_ref()
                         .map(|body| serde_json::from_str(&put(body.to_string())).expect("JSON"));
-                    let response = fixture.send(who, method.clone(), &put(target.clone()), body).await;
+                    let response = fixture
+                        .app
+                        .send(
+                            &who.token,
+                            method.clone(),
+                            &put(target.clone()),
+                            body.unwrap_or_default(),
+                        )
+                        .await;
                     (response.status, response.text())
                 };
                 let foreign = named(id).await;

@@ -66,7 +66,7 @@ async fn crm_12_a_company_that_the_caller_does_not_see_is_unknown() {
     ] {
         for (method, mut body) in [(Method::PUT, json!({"id": id})), (Method::POST, ada())] {
             body["companyId"] = json!(company);
-            let response = fixture.send(who, method, PEOPLE, Some(body)).await;
+            let response = fixture.app.send(&who.token, method, PEOPLE, body).await;
             responses.push((response.status, response.json()));
         }
     }
@@ -167,7 +167,7 @@ async fn crm_15_a_deleted_person_comes_back_with_company_and_deals() {
     let removed = fixture.remove(who, PEOPLE, id).await;
 
     assert_eq!(links(&fixture).await, Vec::<Value>::new());
-    assert_eq!(fixture.undo(who, &removed).await.0, 200);
+    assert_eq!(fixture.app.undo(&who.token, &removed).await.0, 200);
     assert_eq!(links(&fixture).await, linked);
     let mut after = fixture.item(who, PEOPLE, id).await;
     after["updatedAt"] = before["updatedAt"].clone();
@@ -186,7 +186,7 @@ async fn a_person_is_restored_without_a_deleted_company() {
     fixture.remove(who, COMPANIES, company).await;
     fixture.app.advance(Duration::SECOND);
 
-    assert_eq!(fixture.undo(who, &removed).await.0, 200);
+    assert_eq!(fixture.app.undo(&who.token, &removed).await.0, 200);
 
     assert_eq!(fixture.item(who, PEOPLE, id).await["companyId"], Value::Null);
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Pipelines.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::ORGANIZATIONS;
 use futures_util::future::join;
 use serde_json::{Value, json};
 
@@ -15,11 +16,12 @@ async fn a_pipeline_is_created_renamed_listed_and_deleted() {
     let other = fixture.create(admin, PIPELINES, body).await;
 
     let renamed = fixture
+        .app
         .send(
-            admin,
+            &admin.token,
             Method::PUT,
             PIPELINES,
-            Some(json!({"id": pipeline, "name": "sales"})),
+            json!({"id": pipeline, "name": "sales"}),
         )
         .await;
 
@@ -225,7 +227,7 @@ async fn crm_13_a_free_pipeline_comes_back_with_its_stages() {
             .len(),
         3
     );
-    let (status, body) = fixture.undo(admin, &deleted).await;
+    let (status, body) = fixture.app.undo(&admin.token, &deleted).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(items().await, before);
@@ -233,7 +235,7 @@ async fn crm_13_a_free_pipeline_comes_back_with_its_stages() {
         fixture.list(admin, &format!("{STAGES}?pipelineId={pipeline}")).await,
         ids
     );
-    assert_eq!(fixture.redo(admin, &deleted).await.0, 200);
+    assert_eq!(fixture.app.redo(&admin.token, &deleted).await.0, 200);
     assert_eq!(items().await, Vec::<Value>::new());
 }
 
@@ -245,7 +247,7 @@ async fn a_pipeline_whose_name_was_taken_does_not_come_back() {
     let deleted = fixture.remove(admin, PIPELINES, pipeline).await;
     fixture.create(admin, PIPELINES, json!({"name": "SALES"})).await;
 
-    let (status, body) = fixture.undo(admin, &deleted).await;
+    let (status, body) = fixture.app.undo(&admin.token, &deleted).await;
 
     assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
 }
@@ -255,14 +257,12 @@ async fn an_organization_with_customers_stays() {
     let fixture = Fixture::new().await;
     let (tenant_fixture, admin) = (&fixture.a, &fixture.a.admin);
     let body = json!({"name": "New", "parentId": tenant_fixture.parent});
-    let created = fixture
-        .write(admin, Method::POST, "/directory/organizations", body)
-        .await;
-    let deal = fixture.deal(admin, created.id, json!({})).await;
-    let path = format!("/directory/organizations?id={}", created.id);
+    let created = fixture.write(admin, Method::POST, ORGANIZATIONS, body).await;
+    let deal = fixture.deal(admin, created.resource, json!({})).await;
+    let path = format!("{ORGANIZATIONS}?id={}", created.resource);
 
     let deleted = fixture.delete(admin, &path).await;
-    let undone = fixture.undo(admin, &created).await;
+    let undone = fixture.app.undo(&admin.token, &created).await;
 
     let in_use = json!({"error": "Organization is in use", "code": "organization_in_use"});
     assert_eq!(deleted, (409, in_use));
@@ -279,10 +279,10 @@ async fn a_pipeline_with_later_stages_is_not_undone() {
         .write(admin, Method::POST, PIPELINES, json!({"name": "Sales"}))
         .await;
     fixture
-        .create(admin, STAGES, json!({"pipelineId": created.id, "label": "New"}))
+        .create(admin, STAGES, json!({"pipelineId": created.resource, "label": "New"}))
         .await;
 
-    let (status, body) = fixture.undo(admin, &created).await;
+    let (status, body) = fixture.app.undo(&admin.token, &created).await;
 
     assert_eq!(
         (status, &body["fields"]),

@@ -195,9 +195,9 @@ async fn crm_14_an_order_is_undone_and_redone_exactly() {
 
     let after = positions(&fixture, pipeline).await;
     assert_eq!(after, [(last, 1), (stages[0], 2), (stages[2], 3)]);
-    assert_eq!(fixture.undo(admin, &written).await.0, 200);
+    assert_eq!(fixture.app.undo(&admin.token, &written).await.0, 200);
     assert_eq!(positions(&fixture, pipeline).await, before);
-    assert_eq!(fixture.redo(admin, &written).await.0, 200);
+    assert_eq!(fixture.app.redo(&admin.token, &written).await.0, 200);
     assert_eq!(positions(&fixture, pipeline).await, after);
 }
 
@@ -217,7 +217,7 @@ async fn crm_14_a_stage_renamed_in_between_stands_in_the_way() {
         200
     );
 
-    let (status, body) = fixture.undo(admin, &written).await;
+    let (status, body) = fixture.app.undo(&admin.token, &written).await;
 
     assert_eq!((status, &body["error"]), (400, &json!("Undo token not available")));
     assert_eq!(positions(&fixture, pipeline).await, after);
@@ -234,7 +234,7 @@ async fn crm_14_a_stage_appended_in_between_stays_last() {
         .create(admin, STAGES, json!({"pipelineId": pipeline, "label": "C"}))
         .await;
 
-    let (status, body) = fixture.undo(admin, &written).await;
+    let (status, body) = fixture.app.undo(&admin.token, &written).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(
@@ -268,7 +268,7 @@ async fn an_order_names_exactly_the_stages_of_the_pipeline() {
         (404, json!({"error": "Pipeline not found"}))
     );
     let body = json!({"pipelineId": pipeline, "ids": stages});
-    let same = fixture.send(admin, Method::POST, REORDER, Some(body)).await;
+    let same = fixture.app.send(&admin.token, Method::POST, REORDER, body).await;
     assert_eq!(
         (same.status, same.json(), same.operation()),
         (200, json!({"ok": true}), None)
