@@ -97,9 +97,7 @@ impl Fixture {
 
     /// Returns a user as the administrator of Alpha sees it.
     pub(crate) async fn user_of(&self, id: Uuid) -> Value {
-        let (status, body) = self.app.get(&self.a.token, &format!("{USERS}/{id}")).await;
-        assert_eq!(status, 200, "{body}");
-        body
+        self.app.read(&self.a.token, &format!("{USERS}/{id}")).await
     }
 
     /// Changes the role of a user.
@@ -111,9 +109,7 @@ impl Fixture {
 
     /// Deactivates a user.
     pub(crate) async fn deactivate(&self, token: &str, id: Uuid) -> (u16, Value) {
-        let response = self.app.request(Method::DELETE, &format!("{USERS}/{id}"));
-        let response = response.bearer(token).send().await;
-        (response.status, response.json())
+        self.app.delete(token, &format!("{USERS}/{id}"), Value::Null).await
     }
 
     /// Sends a request without a body to a path below a user.

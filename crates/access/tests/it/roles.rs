@@ -97,11 +97,7 @@ async fn only_the_role_of_the_team_is_replaced_and_an_undo_restores_it() {
     assert_eq!(held().await, ["Other", "viewer"]);
     let operation = changed.operation().expect("undoable");
     assert_eq!(operation["commandId"], "access.user.change_role");
-    let undo = json!({"undoToken": operation["undoToken"]});
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &changed).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(held().await, ["Other", "dispatcher", "viewer"]);
 }

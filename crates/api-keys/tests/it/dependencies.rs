@@ -1,6 +1,7 @@
 //! Resources that keys depend on cannot be deleted.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::ORGANIZATIONS;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, KEYS, id_of};
@@ -57,28 +58,16 @@ async fn an_organization_with_keys_stays() {
 #[actix_web::test]
 async fn undoing_the_creation_of_a_role_or_organization_with_keys_is_rejected() {
     let fixture = Fixture::new().await;
-    let create = async |path: &str, body: Value| {
-        let request = fixture
-            .app
-            .request(Method::POST, path)
-            .bearer(&fixture.a.token)
-            .json(&body);
-        let response = request.send().await;
-        let token = response.operation().expect("undoable")["undoToken"].clone();
-        (id_of(&response.json()), token)
-    };
-    let (role, role_token) = create("/auth/roles", json!({"name": "Fresh"})).await;
-    let (office, office_token) = create("/directory/organizations", json!({"name": "Fresh"})).await;
+    let create = |path, body: Value| fixture.app.send(&fixture.a.token, Method::POST, path, body);
+    let created_role = create("/auth/roles", json!({"name": "Fresh"})).await;
+    let created_office = create(ORGANIZATIONS, json!({"name": "Fresh"})).await;
+    let (role, office) = (id_of(&created_role.json()), id_of(&created_office.json()));
     fixture
         .key(json!({"name": "K", "organizationId": office, "roles": [role]}))
         .await;
 
-    for token in [role_token, office_token] {
-        let body = json!({"undoToken": token});
-        let undone = fixture
-            .app
-            .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", body)
-            .await;
+    for created in [created_role, created_office] {
+        let undone = fixture.app.undo(&fixture.a.token, &created).await;
         assert_eq!(
             (undone.0, &undone.1["code"]),
             (400, &json!("undo_conflict")),

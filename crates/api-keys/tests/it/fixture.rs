@@ -7,7 +7,7 @@ use backoffice_core::Module;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
 pub(crate) use backoffice_test_accounts::{PASSWORD, id_of, login};
 use backoffice_test_support::{TestApp, TestResponse};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 pub(crate) const KEYS: &str = "/api_keys/keys";
@@ -45,14 +45,6 @@ impl Fixture {
     /// Creates a user of tenant A with these roles and signs them in.
     pub(crate) async fn user(&self, email: &str, roles: &[&str]) -> String {
         self.0.user(email, roles).await.1
-    }
-
-    /// Creates an organization of tenant A.
-    pub(crate) async fn organization(&self, name: &str, parent: Option<Uuid>) -> Uuid {
-        let body = json!({"name": name, "parentId": parent});
-        let (status, body) = self.app.post(&self.a.token, "/directory/organizations", body).await;
-        assert_eq!(status, 201, "{body}");
-        id_of(&body)
     }
 
     /// Creates a key as the administrator of tenant A.

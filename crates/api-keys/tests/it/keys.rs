@@ -1,12 +1,11 @@
 //! Keys: created once, shown once, limited, revoked.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::ORGANIZATIONS;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, KEYS, Key, id_of};
-
-const ORGANIZATIONS: &str = "/directory/organizations";
 
 fn names(body: &Value) -> Vec<String> {
     let items = body["items"].as_array().expect("a list").iter();

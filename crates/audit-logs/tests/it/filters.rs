@@ -1,4 +1,4 @@
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, UNDO};
 use serde_json::{Value, json};
 
 use crate::sign_in::{MODULES, admin, tenant, worker};
@@ -93,13 +93,7 @@ async fn undoable_entries_are_the_latest_that_the_caller_may_undo() {
     );
     assert_eq!(labels(&reader).await, Vec::<Value>::new());
     for token in each(&app, &admin(&acme, ""), "undoableOnly=yes", "undoToken").await {
-        let (status, body) = app
-            .post(
-                &admin(&acme, ""),
-                &format!("{ACTIONS}/undo"),
-                json!({"undoToken": token}),
-            )
-            .await;
+        let (status, body) = app.post(&admin(&acme, ""), UNDO, json!({"undoToken": token})).await;
         assert_eq!(status, 200, "{body}");
     }
 }

@@ -1,4 +1,4 @@
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{REDO, TestApp, UNDO};
 use serde_json::json;
 
 use crate::sign_in::{MODULES, admin, super_admin, tenant, worker};
@@ -14,22 +14,12 @@ async fn an_action_is_undone_and_redone_by_its_token() {
     let operation = changed.operation().expect("undoable");
 
     let (status, undone) = app
-        .post(
-            &token,
-            &format!("{ACTIONS}/undo"),
-            json!({"undoToken": operation["undoToken"]}),
-        )
+        .post(&token, UNDO, json!({"undoToken": operation["undoToken"]}))
         .await;
     let again = app
-        .post(
-            &token,
-            &format!("{ACTIONS}/undo"),
-            json!({"undoToken": operation["undoToken"]}),
-        )
+        .post(&token, UNDO, json!({"undoToken": operation["undoToken"]}))
         .await;
-    let (_, redone) = app
-        .post(&token, &format!("{ACTIONS}/redo"), json!({"logId": undone["logId"]}))
-        .await;
+    let (_, redone) = app.post(&token, REDO, json!({"logId": undone["logId"]})).await;
 
     assert_eq!(
         (status, &undone["ok"], &undone["logId"]),
@@ -102,14 +92,14 @@ async fn malformed_tokens_and_ids_have_their_own_texts() {
         json!({"undoToken": null}),
         json!({"undoToken": "x"}),
     ] {
-        let response = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), body).await;
+        let response = app.post(&worker(&acme, 1), UNDO, body).await;
         assert_eq!(response, (400, json!({"error": "Invalid undo token"})));
     }
     for body in [json!({}), json!({"logId": 5}), json!({"logId": "x"})] {
-        let response = app.post(&worker(&acme, 1), &format!("{ACTIONS}/redo"), body).await;
+        let response = app.post(&worker(&acme, 1), REDO, body).await;
         assert_eq!(response, (400, json!({"error": "Invalid log id"})));
     }
-    let (status, body) = app.post(&worker(&acme, 1), &format!("{ACTIONS}/undo"), json!([])).await;
+    let (status, body) = app.post(&worker(&acme, 1), UNDO, json!([])).await;
     assert_eq!((status, &body["error"]), (400, &json!("Invalid undo token")));
 }
 
@@ -119,15 +109,12 @@ async fn others_actions_need_the_wider_right() {
     let acme = tenant(&app, "Acme").await;
     let other = tenant(&app, "Other").await;
     let created = organization(&app, &worker(&acme, 1), "North", json!(null)).await;
-    let body = json!({"undoToken": created.operation().expect("undoable")["undoToken"]});
-    let undo = format!("{ACTIONS}/undo");
 
-    let colleague = app.post(&worker(&acme, 2), &undo, body.clone()).await;
-    let foreigner = app.post(&admin(&other, ""), &undo, body.clone()).await;
-    let limited = app
-        .post(&admin(&acme, &acme.organization_id.to_string()), &undo, body.clone())
-        .await;
-    let (allowed, _) = app.post(&admin(&acme, ""), &undo, body).await;
+    let colleague = app.undo(&worker(&acme, 2), &created).await;
+    let foreigner = app.undo(&admin(&other, ""), &created).await;
+    let limited = admin(&acme, &acme.organization_id.to_string());
+    let limited = app.undo(&limited, &created).await;
+    let (allowed, _) = app.undo(&admin(&acme, ""), &created).await;
 
     assert_eq!(colleague, (400, json!({"error": "Undo token not available"})));
     assert_eq!(colleague, foreigner);

@@ -16,16 +16,13 @@ use serde_json::{Value, json};
 /// Path of the list.
 const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 
+const ORGANIZATIONS: &str = "/directory/organizations";
+
 /// Creates an organization, one second later.
 async fn organization(app: &TestApp, token: &str, name: &str, parent: Value) -> TestResponse {
     app.advance(Duration::SECOND);
     let body = json!({"name": name, "parentId": parent});
-    let response = app
-        .request(Method::POST, "/directory/organizations")
-        .bearer(token)
-        .json(&body)
-        .send()
-        .await;
+    let response = app.send(token, Method::POST, ORGANIZATIONS, body).await;
     assert_eq!(response.status, 201, "{}", response.text());
     response
 }
@@ -34,21 +31,14 @@ async fn organization(app: &TestApp, token: &str, name: &str, parent: Value) -> 
 async fn rename(app: &TestApp, token: &str, id: &Value, name: &str) -> TestResponse {
     app.advance(Duration::SECOND);
     let body = json!({"id": id, "name": name});
-    let response = app
-        .request(Method::PUT, "/directory/organizations")
-        .bearer(token)
-        .json(&body)
-        .send()
-        .await;
+    let response = app.send(token, Method::PUT, ORGANIZATIONS, body).await;
     assert_eq!(response.status, 200, "{}", response.text());
     response
 }
 
 /// Returns the page of this query.
 async fn list(app: &TestApp, token: &str, query: &str) -> Value {
-    let (status, page) = app.get(token, &format!("{ACTIONS}?{query}")).await;
-    assert_eq!(status, 200, "{page}");
-    page
+    app.read(token, &format!("{ACTIONS}?{query}")).await
 }
 
 /// Returns one field of each item of this query.

@@ -2,11 +2,11 @@
 
 use actix_web::http::Method;
 use backoffice_directory::commands::TenantCreated;
-use backoffice_test_support::{TestApp, TestResponse};
+use backoffice_test_support::{TestApp, TestResponse, UNDO, UndoableWrite};
 use serde_json::{Value, json};
 
 use crate::sign_in::{MODULES, admin, tenant};
-use crate::{ACTIONS, organization, rename};
+use crate::{ORGANIZATIONS, organization, rename};
 
 /// Tenant Acme with organization north, which contains inner, and with side.
 struct Tree {
@@ -38,34 +38,21 @@ impl Tree {
         }
     }
 
-    async fn delete(&self, token: &str, id: &str) -> Value {
-        let path = format!("/directory/organizations?id={id}");
-        let response = self.app.request(Method::DELETE, &path).bearer(token).send().await;
+    async fn delete(&self, token: &str, id: &str) -> UndoableWrite {
+        let path = format!("{ORGANIZATIONS}?id={id}");
+        let response = self.app.send(token, Method::DELETE, &path, Value::Null).await;
         assert_eq!(response.status, 200, "{}", response.text());
-        response.operation().expect("undoable")
+        response.undoable_write()
     }
 
-    async fn history(&self, token: &str, way: &str, body: Value) -> (u16, Value) {
-        self.app.post(token, &format!("{ACTIONS}/{way}"), body).await
-    }
-
-    async fn undo(&self, token: &str, operation: &Value) -> (u16, Value) {
-        self.history(token, "undo", json!({"undoToken": operation["undoToken"]}))
-            .await
-    }
-
-    async fn redo(&self, token: &str, operation: &Value) -> (u16, Value) {
-        self.history(token, "redo", json!({"logId": operation["id"]})).await
-    }
-
-    async fn selecting(&self, token: &str, selected: &str, operation: &Value) -> TestResponse {
-        let request = self.app.request(Method::POST, &format!("{ACTIONS}/undo"));
+    async fn selecting(&self, token: &str, selected: &str, write: &UndoableWrite) -> TestResponse {
+        let request = self.app.request(Method::POST, UNDO);
         let request = request.bearer(token).header("X-Organization-Id", selected);
-        request.json(&json!({"undoToken": operation["undoToken"]})).send().await
+        request.json(&json!({"undoToken": write.token})).send().await
     }
 
     async fn is_there(&self, id: &str) -> bool {
-        let path = format!("/directory/organizations?id={id}");
+        let path = format!("{ORGANIZATIONS}?id={id}");
         self.app.get(&admin(&self.acme, ""), &path).await.1["total"] == 1
     }
 }
@@ -80,9 +67,9 @@ async fn the_caller_who_deleted_a_child_organization_can_restore_it() {
     let token = admin(&tree.acme, &tree.north);
     let deleted = tree.delete(&token, &tree.inner).await;
 
-    let (undone, body) = tree.undo(&token, &deleted).await;
+    let (undone, body) = tree.app.undo(&token, &deleted).await;
     let back = tree.is_there(&tree.inner).await;
-    let (redone, _) = tree.redo(&token, &deleted).await;
+    let (redone, _) = tree.app.redo(&token, &deleted).await;
 
     assert_eq!((undone, back, redone), (200, true, 200), "{body}");
     assert!(!tree.is_there(&tree.inner).await);
@@ -94,7 +81,7 @@ async fn an_organization_that_the_rights_name_comes_back_into_the_scope() {
     let token = admin(&tree.acme, &format!("{},{}", tree.inner, tree.side));
     let deleted = tree.delete(&token, &tree.inner).await;
 
-    let (status, body) = tree.undo(&token, &deleted).await;
+    let (status, body) = tree.app.undo(&token, &deleted).await;
 
     assert_eq!(status, 200, "{body}");
     assert!(tree.is_there(&tree.inner).await);
@@ -106,7 +93,7 @@ async fn rights_in_a_deleted_organization_alone_are_no_rights() {
     let token = admin(&tree.acme, &tree.inner);
     let deleted = tree.delete(&token, &tree.inner).await;
 
-    let (status, body) = tree.undo(&token, &deleted).await;
+    let (status, body) = tree.app.undo(&token, &deleted).await;
 
     assert_eq!(
         (status, &body["requiredFeatures"][0]),
@@ -114,7 +101,7 @@ async fn rights_in_a_deleted_organization_alone_are_no_rights() {
         "{body}"
     );
     assert!(!tree.is_there(&tree.inner).await);
-    assert_eq!(tree.undo(&admin(&tree.acme, &tree.north), &deleted).await.0, 200);
+    assert_eq!(tree.app.undo(&admin(&tree.acme, &tree.north), &deleted).await.0, 200);
 }
 
 #[actix_web::test]
@@ -122,11 +109,11 @@ async fn an_undone_creation_is_redone_by_its_place() {
     let tree = Tree::new().await;
     let token = admin(&tree.acme, &tree.north);
     let created = organization(&tree.app, &token, "Made", json!(tree.north)).await;
-    let operation = created.operation().expect("undoable");
-    assert_eq!(tree.undo(&token, &operation).await.0, 200);
+    let operation = created.undoable_write();
+    assert_eq!(tree.app.undo(&token, &operation).await.0, 200);
 
-    let elsewhere = tree.redo(&admin(&tree.acme, &tree.side), &operation).await;
-    let (redone, body) = tree.redo(&token, &operation).await;
+    let elsewhere = tree.app.redo(&admin(&tree.acme, &tree.side), &operation).await;
+    let (redone, body) = tree.app.redo(&token, &operation).await;
 
     assert_eq!(elsewhere, out_of_scope());
     assert_eq!(redone, 200, "{body}");
@@ -140,7 +127,7 @@ async fn records_deleted_outside_the_scope_stay_deleted() {
     let (limited, sideways) = (admin(&tree.acme, &tree.side), admin(&tree.acme, &tree.north));
 
     // The parent is above the caller's organization, or beside the selected one.
-    assert_eq!(tree.undo(&limited, &inner).await, out_of_scope());
+    assert_eq!(tree.app.undo(&limited, &inner).await, out_of_scope());
     let selected = tree.selecting(&sideways, &tree.side, &inner).await;
     assert_eq!((selected.status, selected.json()), out_of_scope());
     assert!(!tree.is_there(&tree.inner).await);
@@ -151,8 +138,8 @@ async fn records_deleted_outside_the_scope_stay_deleted() {
     // Only callers of the whole tenant may write at the top of the tenant.
     let top = organization(&tree.app, &whole, "Top", json!(null)).await.json();
     let top = tree.delete(&whole, top["id"].as_str().expect("an id")).await;
-    assert_eq!(tree.undo(&sideways, &top).await, out_of_scope());
-    assert_eq!(tree.undo(&whole, &top).await.0, 200);
+    assert_eq!(tree.app.undo(&sideways, &top).await, out_of_scope());
+    assert_eq!(tree.app.undo(&whole, &top).await.0, 200);
 }
 
 #[actix_web::test]
@@ -160,16 +147,16 @@ async fn an_undone_creation_lies_on_the_redo_stack_of_a_limited_caller() {
     let tree = Tree::new().await;
     let token = admin(&tree.acme, &tree.north);
     let renamed = rename(&tree.app, &token, &json!(tree.side), "Renamed").await;
-    let renamed = renamed.operation().expect("undoable");
+    let renamed = renamed.undoable_write();
     let created = organization(&tree.app, &token, "Made", json!(tree.north)).await;
-    let created = created.operation().expect("undoable");
+    let created = created.undoable_write();
     for operation in [&renamed, &created] {
-        assert_eq!(tree.undo(&token, operation).await.0, 200);
+        assert_eq!(tree.app.undo(&token, operation).await.0, 200);
     }
 
-    let (early, body) = tree.redo(&token, &renamed).await;
+    let (early, body) = tree.app.redo(&token, &renamed).await;
 
     assert_eq!((early, body), (400, json!({"error": "Redo target not available"})));
-    assert_eq!(tree.redo(&token, &created).await.0, 200);
-    assert_eq!(tree.redo(&token, &renamed).await.0, 200);
+    assert_eq!(tree.app.redo(&token, &created).await.0, 200);
+    assert_eq!(tree.app.redo(&token, &renamed).await.0, 200);
 }

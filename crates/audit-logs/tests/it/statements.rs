@@ -7,7 +7,7 @@ use backoffice_core::input::Input;
 use backoffice_core::{Feature, Module, RequestContext, Result};
 use backoffice_directory::commands::TenantCreated;
 use backoffice_directory::model::Organization;
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, UndoableWrite};
 use diesel::sql_query;
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::sign_in::{MODULES, admin, tenant};
-use crate::{ACTIONS, organization, rename};
+use crate::{organization, rename};
 
 /// Numbers organizations, all by one command.
 static MANY: Module = Module {
@@ -104,35 +104,25 @@ impl Setting {
         created
     }
 
-    async fn number(&self, ids: &[Value]) -> Value {
-        let request = self.app.request(Method::POST, "/many").bearer(&self.token);
-        let response = request.json(&json!({"ids": ids})).send().await;
-        response.operation().unwrap_or_else(|| panic!("{}", response.text()))
+    async fn number(&self, ids: &[Value]) -> UndoableWrite {
+        let response = self.app.send(&self.token, Method::POST, "/many", json!({"ids": ids}));
+        response.await.undoable_write()
     }
 
-    async fn rename(&self, id: &Value, name: &str) -> Value {
-        rename(&self.app, &self.token, id, name)
-            .await
-            .operation()
-            .expect("undoable")
+    async fn rename(&self, id: &Value, name: &str) -> UndoableWrite {
+        rename(&self.app, &self.token, id, name).await.undoable_write()
     }
 
     /// Returns status and number of statements.
-    async fn undo(&self, operation: &Value) -> (u16, u64) {
-        let body = json!({"undoToken": operation["undoToken"]});
-        let ((status, _), statements) = self
-            .app
-            .count_statements(self.app.post(&self.token, &format!("{ACTIONS}/undo"), body))
-            .await;
+    async fn undo(&self, write: &UndoableWrite) -> (u16, u64) {
+        let undo = self.app.undo(&self.token, write);
+        let ((status, _), statements) = self.app.count_statements(undo).await;
         (status, statements)
     }
 
-    async fn redo(&self, operation: &Value) -> (u16, u64) {
-        let body = json!({"logId": operation["id"]});
-        let ((status, _), statements) = self
-            .app
-            .count_statements(self.app.post(&self.token, &format!("{ACTIONS}/redo"), body))
-            .await;
+    async fn redo(&self, write: &UndoableWrite) -> (u16, u64) {
+        let redo = self.app.redo(&self.token, write);
+        let ((status, _), statements) = self.app.count_statements(redo).await;
         (status, statements)
     }
 }
@@ -230,8 +220,7 @@ async fn an_affected_resource_outside_the_scope_stays_unchanged() {
     let limited = admin(&setting.acme, text(&ids[0]));
     let before = setting.app.snapshot().await;
 
-    let body = json!({"undoToken": operation["undoToken"]});
-    let response = setting.app.post(&limited, &format!("{ACTIONS}/undo"), body).await;
+    let response = setting.app.undo(&limited, &operation).await;
 
     assert_eq!(response, (400, json!({"error": "Undo token not available"})));
     assert!(setting.app.snapshot().await == before);

@@ -201,25 +201,9 @@ async fn a_changed_role_acl_takes_effect_on_the_next_request() {
 #[actix_web::test]
 async fn acc_27_an_organization_limit_limits_the_visible_rows() {
     let fixture = Fixture::new().await;
-    let organization = |name: &str, parent: Option<Uuid>| {
-        let body = json!({"name": name, "parentId": parent});
-        fixture.app.post(&fixture.a.token, "/directory/organizations", body)
-    };
-    let p: Uuid = organization("P", None).await.1["id"]
-        .as_str()
-        .expect("id")
-        .parse()
-        .expect("a UUID");
-    let c: Uuid = organization("C", Some(p)).await.1["id"]
-        .as_str()
-        .expect("id")
-        .parse()
-        .expect("a UUID");
-    let q: Uuid = organization("Q", None).await.1["id"]
-        .as_str()
-        .expect("id")
-        .parse()
-        .expect("a UUID");
+    let p = fixture.organization("P", None).await;
+    let c = fixture.organization("C", Some(p)).await;
+    let q = fixture.organization("Q", None).await;
     fixture.role("Limited", &["auth.users.list"], Some(&[p])).await;
     for (email, home) in [("p@alpha.test", p), ("c@alpha.test", c), ("q@alpha.test", q)] {
         account(&fixture.app, Some(fixture.a.id), Some(home), email, &["Limited"], false).await;
@@ -408,13 +392,7 @@ async fn acc_24_what_is_left_out_of_an_acl_stays() {
 #[actix_web::test]
 async fn acc_25_roles_count_side_by_side_and_one_without_features_adds_no_organizations() {
     let fixture = Fixture::new().await;
-    let second = json!({"name": "Second"});
-    let (status, second) = fixture
-        .app
-        .post(&fixture.a.token, "/directory/organizations", second)
-        .await;
-    assert_eq!(status, 201, "{second}");
-    let second: Uuid = second["id"].as_str().expect("an id").parse().expect("a UUID");
+    let second = fixture.organization("Second", None).await;
     fixture
         .role("Users", &["auth.users.list"], Some(&[fixture.a.organization]))
         .await;

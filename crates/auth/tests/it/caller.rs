@@ -60,18 +60,10 @@ async fn a_name_alone_needs_no_password_and_can_be_undone() {
 
     let response = fixture
         .app
-        .request(Method::PUT, "/auth/profile")
-        .bearer(&fixture.a.token)
-        .json(&body)
-        .send()
+        .send(&fixture.a.token, Method::PUT, "/auth/profile", body)
         .await;
-    let token = response.operation().expect("undoable")["undoToken"].clone();
     let named = fixture.app.get(&fixture.a.token, "/auth/profile").await.1["name"].clone();
-    let undo = json!({"undoToken": token});
-    let (undone, _) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (undone, _) = fixture.app.undo(&fixture.a.token, &response).await;
 
     assert_eq!(named, "Ada");
     assert_eq!(undone, 200);

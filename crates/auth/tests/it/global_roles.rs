@@ -43,18 +43,10 @@ async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_st
         assert_ne!(after, before, "{method} {path}");
 
         // The log entry belongs to the platform, so it is found without a selected tenant.
-        let undo = json!({"undoToken": written.operation().expect("undoable")["undoToken"]});
-        let (undone, why) = fixture
-            .app
-            .post(&fixture.root, "/audit_logs/audit-logs/actions/undo", undo)
-            .await;
+        let (undone, why) = fixture.app.undo(&fixture.root, &written).await;
         assert_eq!(undone, 200, "{method} {path}: {why}");
         assert_eq!(snapshot().await, before, "{method} {path}");
-        let redo = json!({"logId": why["logId"]});
-        let (redone, why) = fixture
-            .app
-            .post(&fixture.root, "/audit_logs/audit-logs/actions/redo", redo)
-            .await;
+        let (redone, why) = fixture.app.redo(&fixture.root, &written).await;
         assert_eq!(redone, 200, "{method} {path}: {why}");
         assert_eq!(snapshot().await, after, "{method} {path}");
     }

@@ -5,24 +5,12 @@ use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, PASSWORD, account, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, account, login};
 
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
-const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 const MANAGER: [&str; 4] = ["audit_logs.*", "auth.acl.manage", "auth.roles.*", "auth.users.*"];
 
-async fn send(fixture: &Fixture, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
-    let request = fixture.app.request(method, path).bearer(token);
-    request.json(&body).send().await
-}
-
 async fn put(fixture: &Fixture, token: &str, path: &str, body: Value) -> TestResponse {
-    send(fixture, token, Method::PUT, path, body).await
-}
-
-fn undo_token(response: &TestResponse) -> Value {
-    let reported = response.operation().expect("it can be undone");
-    json!({"undoToken": reported["undoToken"]})
+    fixture.app.send(token, Method::PUT, path, body).await
 }
 
 /// Sets the manager's rights, in the whole tenant.
@@ -43,19 +31,9 @@ struct Limited {
 impl Limited {
     async fn new() -> Self {
         let fixture = Fixture::new().await;
-        let create = async |name: &str, parent: Option<Uuid>| {
-            let body = json!({"name": name, "parentId": parent});
-            id_of(
-                &fixture
-                    .app
-                    .post(&fixture.a.token, "/directory/organizations", body)
-                    .await
-                    .1,
-            )
-        };
-        let p = create("P", None).await;
-        let c = create("C", Some(p)).await;
-        let q = create("Q", None).await;
+        let p = fixture.organization("P", None).await;
+        let c = fixture.organization("C", Some(p)).await;
+        let q = fixture.organization("Q", None).await;
         fixture.role("Limited", &MANAGER, Some(&[p])).await;
         account(
             &fixture.app,
@@ -146,7 +124,7 @@ async fn acc_22_a_role_of_other_organizations_is_not_assigned_renamed_or_removed
             ),
             (Method::DELETE, format!("/auth/roles?id={role}"), json!({})),
         ] {
-            let response = send(fixture, &limited.token, method.clone(), &path, body).await;
+            let response = fixture.app.send(&limited.token, method.clone(), &path, body).await;
 
             let reported = (response.status, response.json()["code"].clone());
             assert_eq!(
@@ -162,11 +140,13 @@ async fn acc_22_a_role_of_other_organizations_is_not_assigned_renamed_or_removed
         (Method::PUT, "/auth/users", json!({"id": user, "roles": []})),
         (Method::PUT, "/auth/roles", json!({"id": inside, "name": "Mine"})),
     ] {
-        assert_eq!(send(fixture, &limited.token, method, path, body).await.status, 200);
+        assert_eq!(fixture.app.send(&limited.token, method, path, body).await.status, 200);
     }
     let path = format!("/auth/roles?id={inside}");
     assert_eq!(
-        send(fixture, &limited.token, Method::DELETE, &path, json!({}))
+        fixture
+            .app
+            .send(&limited.token, Method::DELETE, &path, json!({}))
             .await
             .status,
         200
@@ -196,18 +176,17 @@ async fn acc_22_undo_and_redo_hand_out_no_more_than_the_caller_holds_now() {
         json!({"userId": user, "features": ["directory.*"]}),
     )
     .await;
-    let undone = send(&fixture, &token, Method::POST, UNDO, undo_token(&given)).await;
-    assert_eq!((taken.status, given.status, undone.status), (200, 200, 200));
+    let undone = fixture.app.undo(&token, &given).await;
+    assert_eq!((taken.status, given.status, undone.0), (200, 200, 200));
 
     grant(&fixture, own, &MANAGER).await;
     let before = fixture.app.snapshot().await;
-    let undo = send(&fixture, &token, Method::POST, UNDO, undo_token(&taken)).await;
-    let redo = json!({"logId": given.operation().expect("it can be redone")["id"]});
-    let redo = send(&fixture, &token, Method::POST, REDO, redo.clone()).await;
+    let undo = fixture.app.undo(&token, &taken).await;
+    let redo = fixture.app.redo(&token, &given).await;
 
-    for response in [undo, redo] {
-        assert_eq!(response.status, 403, "{}", response.text());
-        assert_eq!(response.json()["features"], json!(["directory.*"]));
+    for (status, body) in [undo, redo] {
+        assert_eq!(status, 403, "{body}");
+        assert_eq!(body["features"], json!(["directory.*"]));
     }
     assert_eq!(fixture.app.snapshot().await, before);
 }
@@ -219,18 +198,18 @@ async fn acc_22_a_deleted_user_is_brought_back_by_who_may_assign_its_roles() {
     let (_, token) = fixture.user("manager@alpha.test", &["Manager"]).await;
     let (user, _) = fixture.user("ann@alpha.test", &["admin"]).await;
     let path = format!("/auth/users?id={user}");
-    let weaker = send(&fixture, &token, Method::DELETE, &path, json!({})).await;
+    let weaker = fixture.app.send(&token, Method::DELETE, &path, json!({})).await;
     assert_eq!(weaker.status, 403, "taking away needs cover too");
     grant(&fixture, own, &["*"]).await;
-    let deleted = send(&fixture, &token, Method::DELETE, &path, json!({})).await;
+    let deleted = fixture.app.send(&token, Method::DELETE, &path, json!({})).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     grant(&fixture, own, &MANAGER).await;
 
-    let rejected = send(&fixture, &token, Method::POST, UNDO, undo_token(&deleted)).await;
+    let rejected = fixture.app.undo(&token, &deleted).await;
     grant(&fixture, own, &["*"]).await;
-    let restored = send(&fixture, &token, Method::POST, UNDO, undo_token(&deleted)).await;
+    let restored = fixture.app.undo(&token, &deleted).await;
 
-    assert_eq!((rejected.status, restored.status), (403, 200), "{}", rejected.text());
+    assert_eq!((rejected.0, restored.0), (403, 200), "{}", rejected.1);
 }
 
 #[actix_web::test]
@@ -247,8 +226,8 @@ async fn acc_23_undo_and_redo_set_no_address_of_a_user_who_became_stronger() {
     };
     let changed = address(ann, "ann@alpha.test").await;
     let taken_back = address(bea, "mine.too@alpha.test").await;
-    let undone = send(&fixture, &token, Method::POST, UNDO, undo_token(&taken_back)).await;
-    assert_eq!(undone.status, 200);
+    let undone = fixture.app.undo(&token, &taken_back).await;
+    assert_eq!(undone.0, 200);
     for user in [ann, bea] {
         let strong = json!({"userId": user, "features": ["*"], "organizations": null});
         assert_eq!(
@@ -258,13 +237,12 @@ async fn acc_23_undo_and_redo_set_no_address_of_a_user_who_became_stronger() {
     }
     let before = fixture.app.snapshot().await;
 
-    let undo = send(&fixture, &token, Method::POST, UNDO, undo_token(&changed)).await;
-    let again = json!({"logId": taken_back.operation().expect("it can be redone")["id"]});
-    let redo = send(&fixture, &token, Method::POST, REDO, again).await;
+    let undo = fixture.app.undo(&token, &changed).await;
+    let redo = fixture.app.redo(&token, &taken_back).await;
 
     let rejection = json!({"error": "Not authorized to change this user's credentials."});
-    assert_eq!((undo.status, undo.json()), (403, rejection.clone()));
-    assert_eq!((redo.status, redo.json()), (403, rejection));
+    assert_eq!(undo, (403, rejection.clone()));
+    assert_eq!(redo, (403, rejection));
     assert_eq!(fixture.app.snapshot().await, before);
 }
 
@@ -331,11 +309,11 @@ async fn acc_32_a_deleted_user_comes_back_with_all_that_belongs_to_it() {
     let before = fixture.app.snapshot_without(&outside, &volatile).await;
     let path = format!("/auth/users?id={user}");
 
-    let deleted = send(&fixture, &fixture.root, Method::DELETE, &path, json!({})).await;
+    let deleted = fixture.app.send(&fixture.root, Method::DELETE, &path, json!({})).await;
     let gone = fixture.app.snapshot_without(&outside, &volatile).await;
-    let undone = send(&fixture, &fixture.root, Method::POST, UNDO, undo_token(&deleted)).await;
+    let undone = fixture.app.undo(&fixture.root, &deleted).await;
 
-    assert_eq!((deleted.status, undone.status), (200, 200), "{}", undone.text());
+    assert_eq!((deleted.status, undone.0), (200, 200), "{}", undone.1);
     assert_ne!(gone, before);
     assert_eq!(fixture.app.snapshot_without(&outside, &volatile).await, before);
     let refresh = json!({"refreshToken": session["refreshToken"]});

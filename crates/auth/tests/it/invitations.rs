@@ -286,23 +286,15 @@ async fn a_repeated_request_says_again_that_the_mail_left_and_sends_none() {
 #[actix_web::test]
 async fn undoing_the_creation_kills_the_invitation() {
     let fixture = fixture().await;
-    let request = fixture
+    let body = json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization});
+    let created = fixture
         .app
-        .request(Method::POST, "/auth/users")
-        .bearer(&fixture.a.token);
-    let created = request
-        .json(&json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization}))
-        .send()
+        .send(&fixture.a.token, Method::POST, "/auth/users", body)
         .await;
     let token = token_in(&fixture.app.mail().take()[0].text);
 
-    let undo = created.operation().expect("it can be undone")["undoToken"].clone();
-    let path = "/audit_logs/audit-logs/actions/undo";
-    let (status, body) = fixture.app.post(&fixture.root, path, json!({"undoToken": undo})).await;
-    let own = fixture
-        .app
-        .post(&fixture.a.token, path, json!({"undoToken": undo}))
-        .await;
+    let (status, body) = fixture.app.undo(&fixture.root, &created).await;
+    let own = fixture.app.undo(&fixture.a.token, &created).await;
 
     assert!(status == 200 || own.0 == 200, "{body} {own:?}");
     let response = post(&fixture, "/auth/reset/validate", &[("token", &token)]).await;

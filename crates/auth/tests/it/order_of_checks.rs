@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, PASSWORD, id_of};
+use crate::fixture::{Fixture, PASSWORD};
 
 /// Sends the body repeatedly, each time with the first wrong field corrected, and returns the statuses and errors.
 async fn reported(
@@ -150,12 +150,7 @@ async fn closing_the_own_account_is_rejected_after_everything_else() {
 #[actix_web::test]
 async fn the_rights_to_a_role_and_its_name_come_before_a_taken_name_and_its_holders() {
     let fixture = Fixture::new().await;
-    let other = json!({"name": "Elsewhere"});
-    let (_, elsewhere) = fixture
-        .app
-        .post(&fixture.a.token, "/directory/organizations", other)
-        .await;
-    let elsewhere = id_of(&elsewhere);
+    let elsewhere = fixture.organization("Elsewhere", None).await;
     let wide = fixture.role("Wide", &["auth.users.list"], Some(&[elsewhere])).await;
     let features = [
         "auth.roles.list",

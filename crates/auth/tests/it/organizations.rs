@@ -1,33 +1,23 @@
 use actix_web::http::Method;
-use serde_json::{Value, json};
-use uuid::Uuid;
+use backoffice_test_accounts::ORGANIZATIONS;
+use serde_json::json;
 
 use crate::fixture::{Fixture, account, id_of, login};
-
-async fn organization(fixture: &Fixture, name: &str) -> (Uuid, Value) {
-    let body = json!({"name": name});
-    let request = fixture
-        .app
-        .request(Method::POST, "/directory/organizations")
-        .bearer(&fixture.a.token)
-        .json(&body);
-    let response = request.send().await;
-    (id_of(&response.json()), response.operation().expect("undoable"))
-}
 
 #[actix_web::test]
 async fn an_organization_with_users_can_not_be_removed_by_any_way() {
     let fixture = Fixture::new().await;
-    let (id, operation) = organization(&fixture, "Depot").await;
+    let body = json!({"name": "Depot"});
+    let created = fixture
+        .app
+        .send(&fixture.a.token, Method::POST, ORGANIZATIONS, body)
+        .await;
+    let id = id_of(&created.json());
     account(&fixture.app, Some(fixture.a.id), Some(id), "ann@alpha.test", &[], false).await;
 
-    let path = format!("/directory/organizations?id={id}");
+    let path = format!("{ORGANIZATIONS}?id={id}");
     let (deleted, text) = fixture.app.delete(&fixture.a.token, &path, json!(null)).await;
-    let undo = json!({"undoToken": operation["undoToken"]});
-    let (undone, conflict) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (undone, conflict) = fixture.app.undo(&fixture.a.token, &created).await;
 
     assert_eq!((deleted, text["code"].as_str()), (409, Some("organization_in_use")));
     assert_eq!((undone, conflict["code"].as_str()), (400, Some("undo_conflict")));
@@ -37,15 +27,13 @@ async fn an_organization_with_users_can_not_be_removed_by_any_way() {
 #[actix_web::test]
 async fn users_of_a_deactivated_organization_are_signed_out_for_good() {
     let fixture = Fixture::new().await;
-    let (id, _) = organization(&fixture, "Depot").await;
+    let id = fixture.organization("Depot", None).await;
     account(&fixture.app, Some(fixture.a.id), Some(id), "ann@alpha.test", &[], false).await;
     let token = login(&fixture.app, "ann@alpha.test").await;
     let put = |active: bool| {
-        fixture.app.put(
-            &fixture.a.token,
-            "/directory/organizations",
-            json!({"id": id, "isActive": active}),
-        )
+        fixture
+            .app
+            .put(&fixture.a.token, ORGANIZATIONS, json!({"id": id, "isActive": active}))
     };
 
     let (off, _) = put(false).await;

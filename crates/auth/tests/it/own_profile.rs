@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, PASSWORD, account, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, account, login};
 
 async fn put(fixture: &Fixture, token: &str, header: Option<(&str, Uuid)>, body: Value) -> (u16, Value) {
     let request = fixture.app.request(Method::PUT, "/auth/profile").bearer(token);
@@ -37,11 +37,7 @@ async fn a_user_without_any_right_changes_their_own_profile() {
 #[actix_web::test]
 async fn a_selection_elsewhere_does_not_hide_the_own_profile() {
     let fixture = Fixture::new().await;
-    let (_, depot) = fixture
-        .app
-        .post(&fixture.a.token, "/directory/organizations", json!({"name": "Depot"}))
-        .await;
-    let depot = id_of(&depot);
+    let depot = fixture.organization("Depot", None).await;
     fixture.role("Depot only", &["auth.users.list"], Some(&[depot])).await;
     let home = Some(fixture.a.organization);
     let limited = account(
@@ -85,13 +81,8 @@ async fn a_selection_elsewhere_does_not_hide_the_own_profile() {
 #[actix_web::test]
 async fn only_the_profile_is_there_for_its_user() {
     let fixture = Fixture::new().await;
-    let (_, depot) = fixture
-        .app
-        .post(&fixture.a.token, "/directory/organizations", json!({"name": "Depot"}))
-        .await;
-    fixture
-        .role("Depot only", &["auth.users.*"], Some(&[id_of(&depot)]))
-        .await;
+    let depot = fixture.organization("Depot", None).await;
+    fixture.role("Depot only", &["auth.users.*"], Some(&[depot])).await;
     let (ann, token) = fixture.user("ann@alpha.test", &["Depot only"]).await;
 
     let response = fixture

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, PASSWORD, account, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, account, login};
 
 const AUTOLOGIN: &str = r#"
 [rate_limits]
@@ -75,12 +75,7 @@ async fn a_new_hash_of_the_same_password_locks_no_user_out() {
 async fn a_session_that_met_the_closing_of_its_tenant_or_organization_is_dead_after_the_reopening() {
     for (path, of_tenant) in [("/directory/tenants", true), ("/directory/organizations", false)] {
         let fixture = Fixture::new().await;
-        let created = json!({"name": "Depot"});
-        let (_, depot) = fixture
-            .app
-            .post(&fixture.a.token, "/directory/organizations", created)
-            .await;
-        let depot = id_of(&depot);
+        let depot = fixture.organization("Depot", None).await;
         account(
             &fixture.app,
             Some(fixture.a.id),
@@ -143,12 +138,7 @@ async fn no_user_is_moved_into_an_organization_during_its_deletion() {
     let fixture = Fixture::new().await;
     let (user, _) = fixture.user("bob@alpha.test", &[]).await;
     for update in [false, true] {
-        let created = json!({"name": "Depot"});
-        let (_, depot) = fixture
-            .app
-            .post(&fixture.a.token, "/directory/organizations", created)
-            .await;
-        let depot = id_of(&depot);
+        let depot = fixture.organization("Depot", None).await;
         let sql = format!("update directory_organizations set deleted_at = now() where id = '{depot}'");
 
         let work = async {

@@ -100,15 +100,9 @@ async fn acc_31_a_role_with_users_stays_and_one_without_comes_back_with_its_acl(
         .await;
     let response = fixture
         .app
-        .request(Method::DELETE, &path)
-        .bearer(&fixture.a.token)
-        .send()
+        .send(&fixture.a.token, Method::DELETE, &path, json!(null))
         .await;
-    let undo = json!({"undoToken": response.operation().expect("undoable")["undoToken"]});
-    let (undone, _) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (undone, _) = fixture.app.undo(&fixture.a.token, &response).await;
     let (_, acl) = fixture
         .app
         .get(&fixture.a.token, &format!("/auth/roles/acl?roleId={role}"))
@@ -233,17 +227,13 @@ async fn acc_31_undo_needs_the_rights_that_the_caller_has_now() {
         let (_, token) = fixture.user("manager@alpha.test", &["Manager"]).await;
         let role = fixture.role("Target", &["auth.users.list"], None).await;
         let path = format!("/auth/roles?id={role}");
-        let response = fixture.app.request(Method::DELETE, &path).bearer(&token).send().await;
+        let response = fixture.app.send(&token, Method::DELETE, &path, json!(null)).await;
         assert_eq!(response.status, 200, "{}", response.text());
-        let undo = json!({"undoToken": response.operation().expect("undoable")["undoToken"]});
         let left: Vec<&str> = features.into_iter().filter(|one| Some(*one) != lost).collect();
         let acl = json!({"roleId": own, "features": left});
         assert_eq!(fixture.app.put(&fixture.root, "/auth/roles/acl", acl).await.0, 200);
 
-        let (status, text) = fixture
-            .app
-            .post(&token, "/audit_logs/audit-logs/actions/undo", undo)
-            .await;
+        let (status, text) = fixture.app.undo(&token, &response).await;
 
         assert_eq!(status, expected, "{lost:?}: {text}");
         let query = format!("select id from auth_roles where id = '{role}'");

@@ -3,13 +3,13 @@
 use actix_web::http::Method;
 use backoffice_core::http::{Access, Json as Response, Routes};
 use backoffice_core::{Module, RequestContext, Result};
+use backoffice_test_accounts::ORGANIZATIONS;
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, account, id_of, login};
 
-const ORGANIZATIONS: &str = "/directory/organizations";
 const USERS: &str = "/auth/users";
 
 /// Reports the organization of a write that names none.

@@ -85,15 +85,9 @@ async fn a_seeded_role_is_given_what_is_new_under_any_name_and_after_its_return(
     let path = format!("/auth/roles?id={employee}");
     let deleted = fixture
         .app
-        .request(Method::DELETE, &path)
-        .bearer(&fixture.root)
-        .send()
+        .send(&fixture.root, Method::DELETE, &path, json!(null))
         .await;
-    let undo = json!({"undoToken": deleted.operation().expect("undoable")["undoToken"]});
-    let (undone, why) = fixture
-        .app
-        .post(&fixture.root, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (undone, why) = fixture.app.undo(&fixture.root, &deleted).await;
     assert_eq!((deleted.status, undone), (200, 200), "{why}");
     assert_eq!(fixture.app.rows(marks).await, before);
 }

@@ -6,7 +6,7 @@ use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::http::{Access, Json, Routes};
 use backoffice_core::input::Input;
 use backoffice_core::{Feature, Module, RequestContext, Result};
-use backoffice_test_support::TestResponse;
+use backoffice_test_support::{TestResponse, UNDO};
 use diesel::sql_query;
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
 use serde::Deserialize;
@@ -115,12 +115,7 @@ impl Swapped {
     }
 
     async fn undo(&self) -> (u16, Value) {
-        let token = self.response.operation().expect("undoable")["undoToken"].clone();
-        let path = "/audit_logs/audit-logs/actions/undo";
-        self.fixture
-            .app
-            .post(&self.fixture.a.token, path, json!({"undoToken": token}))
-            .await
+        self.fixture.app.undo(&self.fixture.a.token, &self.response).await
     }
 }
 
@@ -130,18 +125,13 @@ async fn both_resources_are_undone_and_redone_together() {
     assert_eq!(swapped.response.status, 200, "{}", swapped.response.text());
     assert_eq!(swapped.grants().await, ["auth.roles.list", "auth.users.list"]);
 
-    let (undone, response) = swapped.undo().await;
+    let (undone, _) = swapped.undo().await;
     let after_undo = swapped.grants().await;
-    let redo = json!({"logId": response["logId"]});
-    let path = "/audit_logs/audit-logs/actions/redo";
-    let (redone, again) = swapped.fixture.app.post(&swapped.fixture.a.token, path, redo).await;
+    let (app, token) = (&swapped.fixture.app, &swapped.fixture.a.token);
+    let (redone, again) = app.redo(token, &swapped.response).await;
     let after_redo = swapped.grants().await;
     let undo = json!({"undoToken": again["undoToken"]});
-    let (undone_again, _) = swapped
-        .fixture
-        .app
-        .post(&swapped.fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (undone_again, _) = app.post(token, UNDO, undo).await;
 
     assert_eq!((undone, redone, undone_again), (200, 200, 200));
     assert_eq!(
@@ -158,22 +148,11 @@ async fn both_resources_are_undone_and_redone_together() {
 async fn a_later_change_of_the_affected_resource_comes_first() {
     let swapped = Swapped::new().await;
     let body = json!({"roleId": swapped.other, "features": ["auth.acl.manage"]});
-    let later = swapped
-        .fixture
-        .app
-        .request(Method::PUT, "/auth/roles/acl")
-        .bearer(&swapped.fixture.a.token)
-        .json(&body)
-        .send();
-    let later = later.await.operation().expect("undoable")["undoToken"].clone();
+    let (app, token) = (&swapped.fixture.app, &swapped.fixture.a.token);
+    let later = app.send(token, Method::PUT, "/auth/roles/acl", body).await;
 
     let (early, text) = swapped.undo().await;
-    let path = "/audit_logs/audit-logs/actions/undo";
-    swapped
-        .fixture
-        .app
-        .post(&swapped.fixture.a.token, path, json!({"undoToken": later}))
-        .await;
+    app.undo(token, &later).await;
     let (now, _) = swapped.undo().await;
 
     assert_eq!((early, text["error"].as_str()), (400, Some("Undo token not available")));

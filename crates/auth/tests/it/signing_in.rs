@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::Method;
 use backoffice_auth::Accounts;
+use backoffice_test_accounts::ORGANIZATIONS;
 use backoffice_test_support::Duration as Span;
 use serde_json::{Value, json};
 
@@ -78,12 +79,7 @@ async fn acc_1_the_cookies_are_for_this_site_and_no_script() {
 /// Addresses and passwords that do not sign in, one for each reason.
 async fn reasons(fixture: &Fixture) -> Vec<(&'static str, &'static str)> {
     let closed = json!({"name": "Closed", "slug": "closed"});
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, "/directory/organizations", closed)
-        .await;
-    assert_eq!(status, 201, "{body}");
-    let closed = body["id"].as_str().expect("an id").to_owned();
+    let closed = fixture.create(ORGANIZATIONS, closed).await.to_string();
     for (email, change) in [
         ("inactive@alpha.test", "is_active = false".to_owned()),
         ("unconfirmed@alpha.test", "is_confirmed = false".to_owned()),

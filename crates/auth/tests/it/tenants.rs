@@ -1,14 +1,15 @@
 //! Effects of closing a tenant or organization on its users.
 
+use actix_web::http::Method;
 use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Module, Result};
+use backoffice_test_accounts::ORGANIZATIONS;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, PASSWORD, account, login};
 
 const TENANTS: &str = "/directory/tenants";
-const ORGANIZATIONS: &str = "/directory/organizations";
 
 fn tenant_is(fixture: &Fixture, active: bool) -> Value {
     json!({"id": fixture.a.id, "isActive": active})
@@ -152,26 +153,19 @@ async fn acc_26_the_organization_of_the_last_super_administrator_stays_open() {
 #[actix_web::test]
 async fn acc_26_undo_and_redo_do_not_lock_out_the_last_super_administrator_either() {
     let fixture = Fixture::new().await;
-    let created = json!({"name": "Depot"});
-    let (_, depot) = fixture.app.post(&fixture.a.token, ORGANIZATIONS, created).await;
-    let depot: Uuid = depot["id"].as_str().expect("an id").parse().expect("a UUID");
+    let depot = fixture.organization("Depot", None).await;
     let put = async |active: bool| {
-        let request = fixture.app.request(actix_web::http::Method::PUT, ORGANIZATIONS);
-        let request = request.bearer(&fixture.a.token);
-        let response = request.json(&json!({"id": depot, "isActive": active})).send().await;
-        response.operation().expect("undoable")
-    };
-    let history = |way: &str, body: Value| {
-        let path = format!("/audit_logs/audit-logs/actions/{way}");
-        async { fixture.app.post(&fixture.a.token, &{ path }, body).await }
+        let body = json!({"id": depot, "isActive": active});
+        let response = fixture.app.send(&fixture.a.token, Method::PUT, ORGANIZATIONS, body);
+        response.await.undoable_write()
     };
     // Closed and opened again by an undo, so that a redo would close it; opened by an edit, so that an undo would.
     let closed = put(false).await;
-    let (undone, _) = history("undo", json!({"undoToken": closed["undoToken"]})).await;
+    let (undone, _) = fixture.app.undo(&fixture.a.token, &closed).await;
     assert_eq!(undone, 200);
     only_super_admin(&fixture, depot).await;
 
-    let (redone, why) = history("redo", json!({"logId": closed["id"]})).await;
+    let (redone, why) = fixture.app.redo(&fixture.a.token, &closed).await;
 
     assert_eq!((redone, why["code"].as_str()), (400, Some("last_super_admin")));
     let state = "select is_active from directory_organizations where name = 'Depot'";
@@ -281,7 +275,7 @@ async fn a_super_administrator_who_selects_a_tenant_is_not_taken_for_the_last_on
     let fixture = Fixture::new().await;
     let (ann, _) = fixture.user("ann@alpha.test", &["employee"]).await;
 
-    let request = fixture.app.request(actix_web::http::Method::PUT, "/auth/users");
+    let request = fixture.app.request(Method::PUT, "/auth/users");
     let request = request
         .bearer(&fixture.root)
         .header("X-Tenant-Id", &fixture.a.id.to_string());
@@ -316,7 +310,7 @@ async fn a_super_administrator_selects_an_organization_of_an_inactive_tenant() {
         200
     );
 
-    let request = fixture.app.request(actix_web::http::Method::GET, ORGANIZATIONS);
+    let request = fixture.app.request(Method::GET, ORGANIZATIONS);
     let request = request
         .bearer(&fixture.root)
         .header("X-Tenant-Id", &fixture.a.id.to_string())

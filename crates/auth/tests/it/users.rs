@@ -131,16 +131,10 @@ async fn acc_32_a_deleted_user_comes_back_as_it_was_but_signed_out() {
 
     let deleted = fixture
         .app
-        .request(Method::DELETE, &path)
-        .bearer(&fixture.a.token)
-        .send()
+        .send(&fixture.a.token, Method::DELETE, &path, json!(null))
         .await;
     let gone = fixture.app.get(&token, "/auth/profile").await.0;
-    let undo = json!({"undoToken": deleted.operation().expect("undoable")["undoToken"]});
-    let (undone, _) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (undone, _) = fixture.app.undo(&fixture.a.token, &deleted).await;
     let (own, text) = fixture
         .app
         .delete(

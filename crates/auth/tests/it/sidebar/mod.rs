@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 
 const PREFERENCES: &str = "/auth/sidebar/preferences";
 const VARIANTS: &str = "/auth/sidebar/variants";
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
-const REDO: &str = "/audit_logs/audit-logs/actions/redo";
 
 /// Sends a request whose locale is set by the cookie.
 async fn in_locale(
@@ -28,21 +26,6 @@ async fn in_locale(
         Some(body) => request.json(&body).send().await,
         None => request.send().await,
     }
-}
-
-async fn send(app: &TestApp, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
-    app.request(method, path).bearer(token).json(&body).send().await
-}
-
-async fn undo(app: &TestApp, token: &str, done: &TestResponse) -> (u16, Value) {
-    let operation = done.operation().expect("it can be undone");
-    app.post(token, UNDO, json!({"undoToken": operation["undoToken"]}))
-        .await
-}
-
-async fn redo(app: &TestApp, token: &str, done: &TestResponse) -> (u16, Value) {
-    let operation = done.operation().expect("it could be undone");
-    app.post(token, REDO, json!({"logId": operation["id"]})).await
 }
 
 /// Settings with one group.

@@ -2,7 +2,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{PREFERENCES, in_locale, ordered, redo, send, undo};
+use super::{PREFERENCES, in_locale, ordered};
 use crate::fixture::Fixture;
 
 async fn role_settings(fixture: &Fixture, token: &str, role: Uuid) -> (u16, Value) {
@@ -202,13 +202,13 @@ async fn acc_36_undo_restores_own_and_role_settings_together() {
         fixture.role("One", &[], None).await,
         fixture.role("Two", &[], None).await,
     );
-    let put = |body| send(app, token, Method::PUT, PREFERENCES, body);
+    let put = |body| app.send(token, Method::PUT, PREFERENCES, body);
     put(json!({"settings": ordered("old"), "applyToRoles": [two]})).await;
 
     let done = put(json!({"settings": ordered("new"), "applyToRoles": [one], "clearRoleIds": [two]})).await;
     let entries = "select id from audit_action_logs where command_id = 'auth.sidebar_preference.update'";
     assert_eq!(app.rows(entries).await.len(), 2, "one entry each");
-    let (undone, body) = undo(app, token, &done).await;
+    let (undone, body) = app.undo(token, &done).await;
 
     assert_eq!(undone, 200, "{body}");
     let (_, own) = app.get(token, PREFERENCES).await;
@@ -216,7 +216,7 @@ async fn acc_36_undo_restores_own_and_role_settings_together() {
     assert_eq!(role_settings(&fixture, token, one).await.1["updatedAt"], json!(null));
     assert_eq!(role_settings(&fixture, token, two).await.1["settings"], ordered("old"));
 
-    assert_eq!(redo(app, token, &done).await.0, 200);
+    assert_eq!(app.redo(token, &done).await.0, 200);
     assert_eq!(role_settings(&fixture, token, one).await.1["settings"], ordered("new"));
     assert_eq!(role_settings(&fixture, token, two).await.1["updatedAt"], json!(null));
 }
@@ -228,7 +228,7 @@ async fn acc_36_the_settings_of_a_role_are_deleted_twice() {
     let role = fixture.role("One", &[], None).await;
     let path = format!("{PREFERENCES}?roleId={role}");
     let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
-    send(app, token, Method::PUT, PREFERENCES, body).await;
+    app.send(token, Method::PUT, PREFERENCES, body).await;
     let delete = || app.request(Method::DELETE, &path).bearer(token).send();
 
     let (first, second) = (delete().await, delete().await);
@@ -237,7 +237,7 @@ async fn acc_36_the_settings_of_a_role_are_deleted_twice() {
     assert_eq!((first.status, first.json()), (200, expected.clone()));
     assert_eq!((second.status, second.json()), (200, expected));
     assert!(second.operation().is_none(), "there was nothing to undo");
-    assert_eq!(undo(app, token, &first).await.0, 200);
+    assert_eq!(app.undo(token, &first).await.0, 200);
     assert_eq!(role_settings(&fixture, token, role).await.1["settings"], ordered("x"));
     for (query, status, text) in [
         ("", 400, "Role id required"),
@@ -328,7 +328,7 @@ async fn a_super_administrator_changes_the_roles_of_a_selected_tenant() {
 async fn a_change_without_a_difference_writes_nothing() {
     let fixture = Fixture::new().await;
     let role = fixture.role("One", &[], None).await;
-    let put = |body| send(&fixture.app, &fixture.a.token, Method::PUT, PREFERENCES, body);
+    let put = |body| fixture.app.send(&fixture.a.token, Method::PUT, PREFERENCES, body);
     let body = json!({"settings": ordered("x"), "applyToRoles": [role]});
     let first = put(body.clone()).await;
     fixture.app.advance(time::Duration::minutes(1));
@@ -351,7 +351,7 @@ async fn many_first_writes_at_once_create_one_row_and_a_chain_of_changes() {
     let fixture = Fixture::new().await;
     let put = |number: usize| {
         let body = json!({"settings": ordered(&number.to_string())});
-        send(&fixture.app, &fixture.a.token, Method::PUT, PREFERENCES, body)
+        fixture.app.send(&fixture.a.token, Method::PUT, PREFERENCES, body)
     };
 
     let responses = futures_util::future::join_all((0..10).map(put)).await;

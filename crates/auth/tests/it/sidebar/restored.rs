@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use serde_json::json;
 
-use super::{PREFERENCES, VARIANTS, ordered, send, undo};
+use super::{PREFERENCES, VARIANTS, ordered};
 use crate::fixture::{Fixture, login};
 
 #[actix_web::test]
@@ -11,14 +11,8 @@ async fn acc_32_what_a_user_arranged_comes_back_with_it() {
     let fixture = Fixture::new().await;
     let app = &fixture.app;
     let (user, token) = fixture.user("ann@alpha.test", &["admin"]).await;
-    send(
-        app,
-        &token,
-        Method::PUT,
-        PREFERENCES,
-        json!({"settings": ordered("own")}),
-    )
-    .await;
+    app.send(&token, Method::PUT, PREFERENCES, json!({"settings": ordered("own")}))
+        .await;
     let kept = json!({"name": "Kept", "isActive": true, "settings": ordered("variant")});
     let (_, kept) = app.post(&token, VARIANTS, kept).await;
     let (_, gone) = app.post(&token, VARIANTS, json!({"name": "Gone"})).await;
@@ -31,7 +25,7 @@ async fn acc_32_what_a_user_arranged_comes_back_with_it() {
     assert_eq!(done.status, 200);
     assert!(app.rows(live).await.is_empty());
     assert!(app.rows("select id from auth_sidebar_preferences").await.is_empty());
-    let (undone, body) = undo(app, &fixture.a.token, &done).await;
+    let (undone, body) = app.undo(&fixture.a.token, &done).await;
 
     assert_eq!(undone, 200, "{body}");
     let token = login(app, "ann@alpha.test").await;
@@ -55,7 +49,7 @@ async fn the_settings_of_a_role_come_back_with_it() {
     let (app, token) = (&fixture.app, &fixture.a.token);
     let role = fixture.role("Dispatcher", &[], None).await;
     let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
-    send(app, token, Method::PUT, PREFERENCES, body).await;
+    app.send(token, Method::PUT, PREFERENCES, body).await;
 
     let path = format!("/auth/roles?id={role}");
     let done = app.request(Method::DELETE, &path).bearer(token).send().await;
@@ -65,7 +59,7 @@ async fn the_settings_of_a_role_come_back_with_it() {
             .await
             .is_empty()
     );
-    let (undone, body) = undo(app, token, &done).await;
+    let (undone, body) = app.undo(token, &done).await;
 
     assert_eq!(undone, 200, "{body}");
     let (_, read) = app.get(token, &format!("{PREFERENCES}?roleId={role}")).await;
@@ -88,7 +82,7 @@ async fn a_global_role_takes_the_settings_of_all_tenants_with_it_and_brings_them
     let path = format!("/auth/roles?id={role}");
     let done = app.request(Method::DELETE, &path).bearer(&fixture.root).send().await;
     assert_eq!((done.status, app.rows(rows).await.len()), (200, 0));
-    let (undone, body) = undo(app, &fixture.root, &done).await;
+    let (undone, body) = app.undo(&fixture.root, &done).await;
 
     assert_eq!(undone, 200, "{body}");
     assert_eq!(app.rows(rows).await, before);
@@ -98,12 +92,14 @@ async fn a_global_role_takes_the_settings_of_all_tenants_with_it_and_brings_them
 async fn making_a_role_is_not_undone_once_it_has_settings() {
     let fixture = Fixture::new().await;
     let (app, token) = (&fixture.app, &fixture.a.token);
-    let created = send(app, token, Method::POST, "/auth/roles", json!({"name": "New"})).await;
+    let created = app
+        .send(token, Method::POST, "/auth/roles", json!({"name": "New"}))
+        .await;
     let role = crate::fixture::id_of(&created.json());
     let body = json!({"settings": ordered("x"), "scope": {"type": "role", "roleId": role}});
-    send(app, token, Method::PUT, PREFERENCES, body).await;
+    app.send(token, Method::PUT, PREFERENCES, body).await;
 
-    let (status, body) = undo(app, token, &created).await;
+    let (status, body) = app.undo(token, &created).await;
 
     assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")));
     assert_eq!(body["fields"], json!(["auth.role_sidebar_preference"]));

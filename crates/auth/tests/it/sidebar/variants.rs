@@ -3,7 +3,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{VARIANTS, in_locale, ordered, redo, send, undo};
+use super::{VARIANTS, in_locale, ordered};
 use crate::fixture::Fixture;
 
 /// Creates a variant, one second later than any earlier request.
@@ -142,14 +142,10 @@ async fn acc_35_twenty_activations_at_once_leave_one_active() {
         variants.push(create(&fixture, json!({})).await);
     }
     let activate = async |variant: &Value| {
-        let response = send(
-            &fixture.app,
-            &fixture.a.token,
-            Method::PUT,
-            &path(variant),
-            json!({"isActive": true}),
-        )
-        .await;
+        let response = fixture
+            .app
+            .send(&fixture.a.token, Method::PUT, &path(variant), json!({"isActive": true}))
+            .await;
         response.status
     };
 
@@ -177,18 +173,20 @@ async fn undoing_an_activation_activates_what_was_active_before() {
             .to_vec()
     };
 
-    let done = send(app, token, Method::PUT, &path(&two), json!({"isActive": true})).await;
+    let done = app
+        .send(token, Method::PUT, &path(&two), json!({"isActive": true}))
+        .await;
     assert_eq!(list(&fixture).await, state(false, true));
-    let (undone, body) = undo(app, token, &done).await;
+    let (undone, body) = app.undo(token, &done).await;
     assert_eq!((undone, list(&fixture).await), (200, state(true, false)), "{body}");
-    let (redone, body) = redo(app, token, &done).await;
+    let (redone, body) = app.redo(token, &done).await;
     assert_eq!((redone, list(&fixture).await), (200, state(false, true)), "{body}");
 
     let three = json!({"name": "Three", "isActive": true});
-    let created = send(app, token, Method::POST, VARIANTS, three).await;
-    let (undone, body) = undo(app, token, &created).await;
+    let created = app.send(token, Method::POST, VARIANTS, three).await;
+    let (undone, body) = app.undo(token, &created).await;
     assert_eq!((undone, list(&fixture).await), (200, state(false, true)), "{body}");
-    let (redone, body) = redo(app, token, &created).await;
+    let (redone, body) = app.redo(token, &created).await;
     assert_eq!(redone, 200, "{body}");
     let active: Vec<_> = list(&fixture).await.into_iter().filter(|(_, active)| *active).collect();
     assert_eq!(active, [("Three".to_owned(), true)]);
@@ -204,14 +202,14 @@ async fn an_undo_that_would_activate_a_second_variant_or_take_a_name_is_a_confli
     assert_eq!((done.status, done.json()), (200, json!({"ok": true})));
     let two = create(&fixture, json!({"name": "Two", "isActive": true})).await;
 
-    let (status, body) = undo(app, token, &done).await;
+    let (status, body) = app.undo(token, &done).await;
     assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")), "{body}");
     let rename = json!({"name": "one", "isActive": false});
     app.put(token, &path(&two), rename).await;
-    let (status, body) = undo(app, token, &done).await;
+    let (status, body) = app.undo(token, &done).await;
     assert_eq!((status, body["code"].as_str()), (400, Some("undo_conflict")), "{body}");
     app.put(token, &path(&two), json!({"name": "Two"})).await;
-    let (status, body) = undo(app, token, &done).await;
+    let (status, body) = app.undo(token, &done).await;
 
     assert_eq!(status, 200, "{body}");
     let expected = [("One", true), ("Two", false)].map(|(name, active)| (name.to_owned(), active));
@@ -235,14 +233,10 @@ async fn a_deleted_variant_is_an_invisible_tombstone() {
     );
     assert!(rows[0]["deleted_at"].is_string());
     for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let response = send(
-            &fixture.app,
-            &fixture.a.token,
-            method,
-            &path(&one),
-            json!({"isActive": true}),
-        )
-        .await;
+        let response = fixture
+            .app
+            .send(&fixture.a.token, method, &path(&one), json!({"isActive": true}))
+            .await;
         assert_eq!(
             (response.status, response.json()),
             (404, json!({"error": "Variant not found"}))
@@ -267,7 +261,7 @@ async fn variants_of_others_and_of_other_locales_are_not_found() {
         (&fixture.a.token, format!("{VARIANTS}/x")),
     ] {
         for method in [Method::GET, Method::PUT, Method::DELETE] {
-            let response = send(&fixture.app, token, method, &path, json!({"name": "Mine"})).await;
+            let response = fixture.app.send(token, method, &path, json!({"name": "Mine"})).await;
             assert_eq!(
                 (response.status, response.json()),
                 (404, json!({"error": "Variant not found"})),
@@ -312,9 +306,12 @@ async fn reading_needs_no_feature_writing_does_and_nothing_is_cached() {
     let (_, plain) = fixture.user("ann@alpha.test", &[]).await;
     let one = create(&fixture, json!({})).await;
 
-    let read = send(&fixture.app, &plain, Method::GET, VARIANTS, json!({})).await;
-    let write = send(&fixture.app, &plain, Method::POST, VARIANTS, json!({})).await;
-    let got = send(&fixture.app, &fixture.a.token, Method::GET, &path(&one), json!({})).await;
+    let read = fixture.app.send(&plain, Method::GET, VARIANTS, json!({})).await;
+    let write = fixture.app.send(&plain, Method::POST, VARIANTS, json!({})).await;
+    let got = fixture
+        .app
+        .send(&fixture.a.token, Method::GET, &path(&one), json!({}))
+        .await;
 
     assert_eq!(
         (read.status, read.json()),
