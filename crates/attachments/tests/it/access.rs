@@ -5,7 +5,7 @@ use backoffice_test_support::{Duration, TestResponse};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::{NOTE, ORGANIZATIONS, create, fixture, uploaded};
+use crate::{NOTE, fixture, uploaded};
 
 async fn file(fixture: &crate::TwoTenants, token: &str, id: Uuid) -> TestResponse {
     let request = fixture.app.request(Method::GET, &format!("/attachments/file/{id}"));
@@ -52,7 +52,7 @@ async fn att_12_public_files_are_for_everybody_and_private_ones_are_not() {
 async fn att_13_private_files_stay_in_their_tenant_and_organization() {
     let fixture = fixture().await;
     let id = uploaded(&fixture, &[], NOTE).await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Branch", &["attachments.*"], Some(&[branch])).await;
     fixture.role("Nothing", &["directory.organizations.view"], None).await;
     let (_, sibling) = fixture.user("branch@alpha.test", &["Branch"]).await;

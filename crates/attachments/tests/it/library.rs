@@ -5,7 +5,7 @@ use backoffice_test_accounts::id_of;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, Upload, create, fixture, ids, of_record, uploaded};
+use crate::{LIBRARY, NOTE, TwoTenants, Upload, fixture, ids, of_record, uploaded};
 
 async fn patch(fixture: &TwoTenants, id: Uuid, body: Value) -> (u16, Value) {
     let request = fixture.app.request(Method::PATCH, &format!("{LIBRARY}/{id}"));
@@ -38,15 +38,7 @@ async fn att_22_tags_and_assignments_change_and_the_change_is_undone() {
     assert_eq!((response.status, response.json()), (200, expected));
     let page = library(&fixture, "tags=a,b").await;
     assert_eq!((ids(&page), &page["availableTags"]), (vec![id], &json!(["a", "b"])));
-    let token = response.operation().expect("an operation")["undoToken"].clone();
-    let undone = fixture
-        .app
-        .post(
-            &fixture.a.token,
-            "/audit_logs/audit-logs/actions/undo",
-            json!({"undoToken": token}),
-        )
-        .await;
+    let undone = fixture.app.undo(&fixture.a.token, &response).await;
     assert_eq!(undone.0, 200, "{}", undone.1);
     let page = library(&fixture, "tags=old").await;
     assert_eq!((ids(&page), &page["availableTags"]), (vec![id], &json!(["old"])));
@@ -168,7 +160,7 @@ async fn the_library_is_filtered_sorted_and_searched() {
 async fn lists_show_what_the_caller_may_see() {
     let fixture = fixture().await;
     uploaded(&fixture, &[("tags", "head")], NOTE).await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Branch", &["attachments.*"], Some(&[branch])).await;
     let (_, local) = fixture.user("branch@alpha.test", &["Branch"]).await;
 
@@ -248,15 +240,7 @@ async fn att_23_files_move_to_another_record_and_back() {
     found.sort();
     assert_eq!(found, own);
     assert_eq!(page["items"][0]["assignments"], json!([{"type": "x.y", "id": "r2"}]));
-    let token = response.operation().expect("an operation")["undoToken"].clone();
-    let undone = fixture
-        .app
-        .post(
-            &fixture.a.token,
-            "/audit_logs/audit-logs/actions/undo",
-            json!({"undoToken": token}),
-        )
-        .await;
+    let undone = fixture.app.undo(&fixture.a.token, &response).await;
     assert_eq!(undone.0, 200, "{}", undone.1);
     let (_, page) = fixture.app.get(&fixture.a.token, &of_record()).await;
     assert_eq!(page["total"], 3);

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, builder_with_limits, create, fixture, uploaded};
+use crate::{LIBRARY, NOTE, TwoTenants, builder_with_limits, fixture, uploaded};
 
 async fn share(fixture: &TwoTenants, token: &str, id: Uuid, body: Value) -> TestResponse {
     let request = fixture.app.request(Method::POST, &format!("{LIBRARY}/{id}/links"));
@@ -145,7 +145,7 @@ async fn links_are_created_and_seen_by_those_who_may_share_the_file() {
     let fixture = fixture().await;
     let id = uploaded(&fixture, &[], NOTE).await;
     let (own, _) = link(&fixture, id, json!({})).await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Branch", &["attachments.*"], Some(&[branch])).await;
     fixture
         .role("Files", &["attachments.view", "attachments.manage"], None)

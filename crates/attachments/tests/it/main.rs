@@ -24,7 +24,7 @@ use std::path::Path;
 use actix_web::http::Method;
 use backoffice_attachments::MODULE;
 use backoffice_core::Module;
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, ORGANIZATIONS, TwoTenants, id_of};
 use backoffice_test_support::{TestApp, TestAppBuilder, TestRequest, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -32,7 +32,6 @@ use uuid::Uuid;
 /// The list of the files of a record, and uploads.
 const ATTACHMENTS: &str = "/attachments";
 const LIBRARY: &str = "/attachments/library";
-const ORGANIZATIONS: &str = "/directory/organizations";
 const PARTITIONS: &str = "/attachments/partitions";
 
 const MODULES: [&Module; 6] = [
@@ -123,13 +122,6 @@ async fn uploaded(fixture: &TwoTenants, parts: &[(&str, &str)], file: Upload<'_>
     id_of(&response.json()["item"])
 }
 
-/// Creates a record as the administrator of Alpha and returns its id.
-async fn create(fixture: &TwoTenants, path: &str, body: Value) -> Uuid {
-    let (status, body) = fixture.app.post(&fixture.a.token, path, body).await;
-    assert_eq!(status, 201, "{body}");
-    id_of(&body)
-}
-
 /// Returns status and code of a rejection.
 fn rejection(response: &TestResponse) -> (u16, String) {
     (
@@ -179,5 +171,5 @@ fn of_record() -> String {
 /// A deal of the organization of Alpha.
 async fn deal(fixture: &TwoTenants) -> Uuid {
     let body = json!({"title": "Deal", "organizationId": fixture.a.organization});
-    create(fixture, "/customers/deals", body).await
+    fixture.create("/customers/deals", body).await
 }

@@ -4,9 +4,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{
-    ATTACHMENTS, LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, create, deal, fixture, ids, rejected, rejection, request,
-};
+use crate::{ATTACHMENTS, LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, deal, fixture, ids, rejected, rejection, request};
 
 const USAGE: &str = "/attachments/usage";
 
@@ -97,15 +95,7 @@ async fn att_31_files_follow_the_rights_and_the_life_of_their_record() {
         .send()
         .await;
     assert_eq!(list().await, [] as [Uuid; 0]);
-    let token = deleted.operation().expect("an operation")["undoToken"].clone();
-    let undone = fixture
-        .app
-        .post(
-            &fixture.a.token,
-            "/audit_logs/audit-logs/actions/undo",
-            json!({"undoToken": token}),
-        )
-        .await;
+    let undone = fixture.app.undo(&fixture.a.token, &deleted).await;
     assert_eq!(undone.0, 200, "{}", undone.1);
     assert_eq!(list().await, [id]);
 }
@@ -113,7 +103,7 @@ async fn att_31_files_follow_the_rights_and_the_life_of_their_record() {
 #[actix_web::test]
 async fn att_36_an_organization_with_files_stays() {
     let fixture = fixture().await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     let upload = request(&fixture.app, &fixture.a.token, &crate::RECORD, Some(NOTE));
     let response = upload.header("X-Organization-Id", &branch.to_string()).send().await;
     let id = backoffice_test_accounts::id_of(&response.json()["item"]);
@@ -135,13 +125,10 @@ async fn att_36_an_organization_with_files_stays() {
 #[actix_web::test]
 async fn att_36_a_file_has_the_organization_of_its_record() {
     let fixture = fixture().await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
-    let deal_of_branch = create(
-        &fixture,
-        "/customers/deals",
-        json!({"title": "D", "organizationId": branch}),
-    )
-    .await;
+    let branch = fixture.organization("Branch", None).await;
+    let deal_of_branch = fixture
+        .create("/customers/deals", json!({"title": "D", "organizationId": branch}))
+        .await;
     let id = deal_of_branch.to_string();
     let parts = [("entityId", "customers.deal"), ("recordId", id.as_str())];
 

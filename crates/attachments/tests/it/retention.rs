@@ -84,12 +84,7 @@ async fn a_record_that_comes_back_keeps_its_files() {
     daily(&fixture).await;
     assert_eq!(noted().await, 1);
 
-    let token = deleted.operation().expect("an operation")["undoToken"].clone();
-    let undo = json!({"undoToken": token});
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
     assert_eq!(status, 200, "{body}");
     fixture.app.advance(Duration::days(1));
     daily(&fixture).await;

@@ -128,27 +128,20 @@ async fn a_change_of_place_is_undone_and_a_change_of_credentials_is_not() {
         let request = fixture.app.request(Method::PUT, PARTITIONS).bearer(&fixture.a.token);
         let response = request.json(&body).send().await;
         assert_eq!(response.status, 200, "{}", response.text());
-        response.operation().expect("an operation")["undoToken"].clone()
-    };
-    let undo = async |token: &Value| {
-        let body = json!({"undoToken": token});
-        fixture
-            .app
-            .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", body)
-            .await
+        response
     };
     let mut elsewhere = server.config();
     elsewhere["pathPrefix"] = json!("elsewhere/");
     let moved = change(json!({"id": id, "configJson": elsewhere})).await;
 
-    assert_eq!(undo(&moved).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.a.token, &moved).await.0, 200);
     uploaded(&fixture, DOCS, NOTE).await;
     assert!(server.keys()[0].starts_with("office/"), "{:?}", server.keys());
 
     let mut wrong = server.config();
     wrong["secretAccessKey"] = json!("another");
     let replaced = change(json!({"id": id, "configJson": wrong})).await;
-    let (status, rejected) = undo(&replaced).await;
+    let (status, rejected) = fixture.app.undo(&fixture.a.token, &replaced).await;
     assert_eq!(
         (status, &rejected["code"]),
         (409, &json!("credentials_not_kept")),
@@ -512,7 +505,6 @@ async fn att_34_files_move_to_the_present_store_once_and_can_be_read_all_the_tim
         .request(Method::PATCH, &format!("{LIBRARY}/{edited}"))
         .bearer(&fixture.a.token);
     let patched = patch.json(&json!({"tags": ["moved"]})).send().await;
-    let undo = patched.operation().expect("an operation")["undoToken"].clone();
     let change = json!({"id": id, "storageDriver": "s3", "configJson": server.config()});
     assert_eq!(put(&fixture, &fixture.a.token, change).await.0, 200);
     let folder = fixture.app.data_dir().join("attachments/docs");
@@ -554,11 +546,7 @@ async fn att_34_files_move_to_the_present_store_once_and_can_be_read_all_the_tim
     assert!(found.is_sound(), "{found:?}");
 
     // An earlier change can still be undone, and the file stays where it is.
-    let undone = json!({"undoToken": undo});
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undone)
-        .await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &patched).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(bytes_of(&fixture, edited).await.0, 200);
 

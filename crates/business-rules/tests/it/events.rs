@@ -2,14 +2,11 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::TwoTenants;
+use backoffice_test_support::{TestResponse, UndoableWrite};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{
-    DEALS, EXECUTE, RULES, action, condition, create, deal, fixture, logs, rule, stored, undo_token, with,
-};
-
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
+use crate::fixture::{DEALS, EXECUTE, RULES, action, condition, deal, fixture, last_write, logs, rule, stored, with};
 
 /// Delivers events and runs jobs until nothing is left.
 async fn settle(fixture: &TwoTenants) {
@@ -29,11 +26,11 @@ fn describe() -> Value {
     with(rule("describe", "ACTION", "customers.deal"), fields)
 }
 
-async fn rename(fixture: &TwoTenants, id: Uuid, title: &str) -> Value {
-    let request = fixture.app.request(Method::PUT, DEALS).bearer(&fixture.a.token);
-    let response = request.json(&json!({"id": id, "title": title})).send().await;
+async fn rename(fixture: &TwoTenants, id: Uuid, title: &str) -> TestResponse {
+    let body = json!({"id": id, "title": title});
+    let response = fixture.app.send(&fixture.a.token, Method::PUT, DEALS, body).await;
     assert_eq!(response.status, 200, "{}", response.text());
-    response.operation().unwrap_or_default()["undoToken"].clone()
+    response
 }
 
 async fn entries(fixture: &TwoTenants) -> Vec<Value> {
@@ -46,7 +43,7 @@ async fn entries(fixture: &TwoTenants) -> Vec<Value> {
 async fn rul_5_an_event_starts_a_rule_that_acts_by_itself() {
     let fixture = fixture().await;
     let id = deal(&fixture, "Old").await;
-    let rule_id = create(&fixture, RULES, describe()).await;
+    let rule_id = fixture.create(RULES, describe()).await;
     settle(&fixture).await;
 
     rename(&fixture, id, "New").await;
@@ -77,15 +74,14 @@ async fn rul_5_an_event_starts_a_rule_that_acts_by_itself() {
 async fn rul_19_taking_a_change_back_starts_no_rule() {
     let fixture = fixture().await;
     let id = deal(&fixture, "Old").await;
-    create(&fixture, RULES, describe()).await;
-    let token = rename(&fixture, id, "New").await;
+    fixture.create(RULES, describe()).await;
+    let renamed = rename(&fixture, id, "New").await.undoable_write();
     settle(&fixture).await;
     let before = logs(&fixture).await.len();
-    let own = undo_token(&fixture, id).await;
-    assert!(own.is_string() && own != token);
-    let undo = async |token: &Value| {
-        let body = json!({"undoToken": token});
-        let response = fixture.app.post(&fixture.a.token, UNDO, body).await;
+    let own = last_write(&fixture, id).await;
+    assert_ne!(own.token, renamed.token);
+    let undo = async |write: &UndoableWrite| {
+        let response = fixture.app.undo(&fixture.a.token, write).await;
         settle(&fixture).await;
         response
     };
@@ -97,7 +93,7 @@ async fn rul_19_taking_a_change_back_starts_no_rule() {
     assert_eq!((&deal["title"], &deal["description"]), (&json!("New"), &Value::Null));
     assert_eq!(logs(&fixture).await.len(), before);
 
-    let (status, body) = undo(&token).await;
+    let (status, body) = undo(&renamed).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(stored(&fixture, id).await["title"], "Old");
     assert_eq!(logs(&fixture).await.len(), before);
@@ -109,7 +105,9 @@ async fn rul_8_rules_that_start_each_other_stop() {
     let id = deal(&fixture, "D").await;
     for (key, field) in [("a", "description"), ("b", "source")] {
         let fields = json!({"eventType": "updated", "successActions": [set(field, json!("{{now}} {{updatedAt}}"))]});
-        create(&fixture, RULES, with(rule(key, "ACTION", "customers.deal"), fields)).await;
+        fixture
+            .create(RULES, with(rule(key, "ACTION", "customers.deal"), fields))
+            .await;
     }
 
     rename(&fixture, id, "E").await;
@@ -140,7 +138,7 @@ async fn a_rule_without_an_event_type_runs_once_for_a_change() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;
     settle(&fixture).await;
-    create(&fixture, RULES, rule("all", "ACTION", "customers.deal")).await;
+    fixture.create(RULES, rule("all", "ACTION", "customers.deal")).await;
 
     let body = json!({"id": id, "ownerUserId": fixture.a.admin});
     assert_eq!(fixture.app.put(&fixture.a.token, DEALS, body).await.0, 200);
@@ -153,7 +151,7 @@ async fn a_rule_without_an_event_type_runs_once_for_a_change() {
 async fn an_effect_beyond_the_features_of_its_rule_fails() {
     let fixture = fixture().await;
     let id = deal(&fixture, "Old").await;
-    create(&fixture, RULES, describe()).await;
+    fixture.create(RULES, describe()).await;
     fixture
         .app
         .sql("update business_rules_rules set effect_features = '{}'")
@@ -174,10 +172,14 @@ async fn an_effect_beyond_the_features_of_its_rule_fails() {
 #[actix_web::test]
 async fn a_rule_of_an_organization_acts_only_there() {
     let fixture = fixture().await;
-    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
-    create(&fixture, RULES, with(describe(), json!({"organizationId": branch}))).await;
+    let branch = fixture.organization("Branch", None).await;
+    fixture
+        .create(RULES, with(describe(), json!({"organizationId": branch})))
+        .await;
     let own = deal(&fixture, "Old").await;
-    let theirs = create(&fixture, DEALS, json!({"title": "Old", "organizationId": branch})).await;
+    let theirs = fixture
+        .create(DEALS, json!({"title": "Old", "organizationId": branch}))
+        .await;
 
     rename(&fixture, own, "New").await;
     rename(&fixture, theirs, "New").await;
@@ -190,11 +192,15 @@ async fn a_rule_of_an_organization_acts_only_there() {
 #[actix_web::test]
 async fn an_execution_of_a_rule_sets_no_field_outside_of_its_organization() {
     let fixture = fixture().await;
-    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     let fields = json!({"organizationId": branch, "successActions": [set("description", json!("By the rule"))]});
-    let rule = create(&fixture, RULES, with(rule("r", "ACTION", "customers.deal"), fields)).await;
+    let rule = fixture
+        .create(RULES, with(rule("r", "ACTION", "customers.deal"), fields))
+        .await;
     let outside = deal(&fixture, "D").await;
-    let inside = create(&fixture, DEALS, json!({"title": "D", "organizationId": branch})).await;
+    let inside = fixture
+        .create(DEALS, json!({"title": "D", "organizationId": branch}))
+        .await;
     let execute = async |id: Uuid| {
         let body = json!({"entityType": "customers.deal", "entityId": id});
         let (status, body) = fixture

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, RULES, action, condition, create, deal, fixture, logs, message, rule, stored, with};
+use crate::fixture::{EXECUTE, RULES, action, condition, deal, fixture, logs, message, rule, stored, with};
 
 fn input(data: Value) -> Value {
     json!({"entityType": "x.y", "data": data})
@@ -20,7 +20,7 @@ fn below_1000() -> Value {
 #[actix_web::test]
 async fn rul_2_a_guard_allows_what_its_condition_holds_for() {
     let fixture = fixture().await;
-    let id = create(&fixture, RULES, below_1000()).await;
+    let id = fixture.create(RULES, below_1000()).await;
     let execute = async |amount: i32| {
         let (status, body) = fixture
             .app
@@ -90,7 +90,7 @@ async fn rul_4_a_dry_run_leaves_nothing() {
         rule("r1", "ACTION", "customers.deal"),
         json!({"successActions": actions}),
     );
-    create(&fixture, RULES, body).await;
+    fixture.create(RULES, body).await;
     let tables = ["core_rate_limits", "audit_access_logs", "auth_sessions"];
     let before = fixture.app.snapshot_without(&tables, &[]).await;
 
@@ -132,15 +132,15 @@ async fn fields_are_set_by_the_command_of_their_module() {
         ),
         action("SET_FIELD", json!({"field": "probability", "value": "{{number}}"})),
     ]);
-    let rule_id = create(
-        &fixture,
-        RULES,
-        with(
-            rule("r1", "CALCULATION", "customers.deal"),
-            json!({"successActions": actions}),
-        ),
-    )
-    .await;
+    let rule_id = fixture
+        .create(
+            RULES,
+            with(
+                rule("r1", "CALCULATION", "customers.deal"),
+                json!({"successActions": actions}),
+            ),
+        )
+        .await;
 
     let input = json!({"entityType": "customers.deal", "entityId": id, "data": {"title": "New", "number": 40}});
     let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
@@ -166,15 +166,15 @@ async fn rul_13_a_caller_needs_the_features_of_the_effects() {
     let fixture = fixture().await;
     let id = deal(&fixture, "Old").await;
     let actions = json!([action("SET_FIELD", json!({"field": "title", "value": "New"}))]);
-    create(
-        &fixture,
-        RULES,
-        with(
-            rule("r1", "ACTION", "customers.deal"),
-            json!({"successActions": actions}),
-        ),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(
+                rule("r1", "ACTION", "customers.deal"),
+                json!({"successActions": actions}),
+            ),
+        )
+        .await;
     fixture.role("Executor", &["business_rules.execute"], None).await;
     let (_, executor) = fixture.user("executor@alpha.test", &["Executor"]).await;
 
@@ -194,15 +194,15 @@ async fn rul_13_a_caller_needs_the_features_of_the_effects() {
 async fn an_effect_on_an_invisible_record_fails() {
     let fixture = fixture().await;
     let actions = json!([action("SET_FIELD", json!({"field": "title", "value": "New"}))]);
-    create(
-        &fixture,
-        RULES,
-        with(
-            rule("r1", "ACTION", "customers.deal"),
-            json!({"successActions": actions}),
-        ),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(
+                rule("r1", "ACTION", "customers.deal"),
+                json!({"successActions": actions}),
+            ),
+        )
+        .await;
     let (status, theirs) = fixture
         .app
         .post(&fixture.b.token, crate::fixture::DEALS, json!({"title": "Theirs"}))
@@ -234,7 +234,7 @@ async fn rul_9_notifications_reach_the_named_users_once() {
         rule("r1", "ACTION", "x.y"),
         json!({"successActions": [action("NOTIFY", notify)]}),
     );
-    create(&fixture, RULES, body).await;
+    fixture.create(RULES, body).await;
 
     let (_, body) = fixture
         .app
@@ -263,12 +263,12 @@ async fn rul_9_notifications_reach_the_named_users_once() {
 async fn a_notification_without_recipients_fails() {
     let fixture = fixture().await;
     let notify = action("NOTIFY", json!({"message": "m", "recipients": ["role:nobody"]}));
-    create(
-        &fixture,
-        RULES,
-        with(rule("r1", "ACTION", "x.y"), json!({"successActions": [notify]})),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(rule("r1", "ACTION", "x.y"), json!({"successActions": [notify]})),
+        )
+        .await;
 
     let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input(json!({}))).await;
 
@@ -288,7 +288,7 @@ async fn events_of_rules_stay_inside() {
         rule("r1", "ACTION", "x.y"),
         json!({"successActions": [action("EMIT_EVENT", emit)]}),
     );
-    let id = create(&fixture, RULES, body).await;
+    let id = fixture.create(RULES, body).await;
 
     fixture
         .app
@@ -308,21 +308,18 @@ async fn rules_run_by_priority_and_allow_lifts_only_its_own_veto() {
     let fixture = fixture().await;
     let never = json!({"conditionExpression": condition("x", "=", json!("never"))});
     let allow = json!({"priority": 1, "failureActions": [message("ALLOW_TRANSITION", "fine")]});
-    create(
-        &fixture,
-        RULES,
-        with(with(rule("low", "GUARD", "x.y"), never.clone()), allow),
-    )
-    .await;
+    fixture
+        .create(RULES, with(with(rule("low", "GUARD", "x.y"), never.clone()), allow))
+        .await;
     let execute = async || fixture.app.post(&fixture.a.token, EXECUTE, input(json!({}))).await.1;
     assert_eq!(execute().await["allowed"], true);
 
-    create(
-        &fixture,
-        RULES,
-        with(with(rule("high", "GUARD", "x.y"), never), json!({"priority": 200})),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(with(rule("high", "GUARD", "x.y"), never), json!({"priority": 200})),
+        )
+        .await;
     let body = execute().await;
 
     let order: Vec<&Value> = body["executedRules"]
@@ -340,7 +337,7 @@ async fn rules_run_by_priority_and_allow_lifts_only_its_own_veto() {
 #[actix_web::test]
 async fn more_rules_than_may_run_run_not_at_all() {
     let fixture = crate::fixture::fixture_with("[business_rules]\nmax_rules = 1\n").await;
-    create(&fixture, RULES, rule("r1", "GUARD", "x.y")).await;
+    fixture.create(RULES, rule("r1", "GUARD", "x.y")).await;
     fixture
         .app
         .sql("insert into business_rules_rules select tenant_id, gen_random_uuid(), organization_id, 'r2', rule_name, description, rule_type,
@@ -360,7 +357,7 @@ async fn more_rules_than_may_run_run_not_at_all() {
 #[actix_web::test]
 async fn one_rule_is_executed_by_its_id() {
     let fixture = fixture().await;
-    let id = create(&fixture, RULES, below_1000()).await;
+    let id = fixture.create(RULES, below_1000()).await;
     let path = format!("{EXECUTE}/{id}");
     let execute = async |body: Value| fixture.app.post(&fixture.a.token, &path, body).await;
 
@@ -434,15 +431,15 @@ async fn a_repeated_request_has_no_further_effects() {
         "SET_FIELD",
         json!({"field": "title", "value": "{{data.title}}"})
     )]);
-    create(
-        &fixture,
-        RULES,
-        with(
-            rule("r1", "ACTION", "customers.deal"),
-            json!({"successActions": actions}),
-        ),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(
+                rule("r1", "ACTION", "customers.deal"),
+                json!({"successActions": actions}),
+            ),
+        )
+        .await;
     let input = json!({"entityType": "customers.deal", "entityId": id, "data": {"title": "New"}});
     let send = async || {
         let request = fixture.app.request(Method::POST, EXECUTE).bearer(&fixture.a.token);
@@ -467,7 +464,7 @@ async fn a_repeated_request_has_no_further_effects() {
 #[actix_web::test]
 async fn secrets_of_the_data_are_not_logged() {
     let fixture = fixture().await;
-    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
 
     fixture
         .app

@@ -2,8 +2,8 @@
 
 use backoffice_business_rules::MODULE;
 use backoffice_core::Module;
-use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, id_of};
-use backoffice_test_support::TestApp;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
+use backoffice_test_support::{TestApp, UndoableWrite};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -38,13 +38,6 @@ pub(crate) async fn fixture_with(config: &str) -> TwoTenants {
     TwoTenants::inside(app.build().await).await
 }
 
-/// Creates a record as the administrator of Alpha and returns its id.
-pub(crate) async fn create(fixture: &TwoTenants, path: &str, body: Value) -> Uuid {
-    let (status, body) = fixture.app.post(&fixture.a.token, path, body).await;
-    assert_eq!(status, 201, "{body}");
-    id_of(&body)
-}
-
 /// Returns the body of a rule.
 pub(crate) fn rule(key: &str, rule_type: &str, entity_type: &str) -> Value {
     json!({"ruleId": key, "ruleName": format!("Rule {key}"), "ruleType": rule_type, "entityType": entity_type})
@@ -75,36 +68,25 @@ pub(crate) fn message(kind: &str, text: &str) -> Value {
 
 /// Creates a deal as the administrator of Alpha.
 pub(crate) async fn deal(fixture: &TwoTenants, title: &str) -> Uuid {
-    create(fixture, DEALS, json!({"title": title})).await
+    fixture.create(DEALS, json!({"title": title})).await
 }
 
 /// Returns a deal as the administrator of Alpha sees it.
 pub(crate) async fn stored(fixture: &TwoTenants, id: Uuid) -> Value {
-    let (status, page) = fixture.app.get(&fixture.a.token, &format!("{DEALS}?id={id}")).await;
-    assert_eq!(status, 200, "{page}");
+    let page = fixture.app.read(&fixture.a.token, &format!("{DEALS}?id={id}")).await;
     page["items"][0].clone()
 }
 
 /// Returns the executions, the oldest first.
 pub(crate) async fn logs(fixture: &TwoTenants) -> Vec<Value> {
     let path = format!("{LOGS}?sortField=id&sortDir=asc&pageSize=100");
-    let (status, page) = fixture.app.get(&fixture.a.token, &path).await;
-    assert_eq!(status, 200, "{page}");
+    let page = fixture.app.read(&fixture.a.token, &path).await;
     page["items"].as_array().cloned().unwrap_or_default()
 }
 
-/// Returns the token with which the administrator of Alpha can undo the last change of a record.
-pub(crate) async fn undo_token(fixture: &TwoTenants, id: Uuid) -> Value {
+/// Returns the last change of a record, which the administrator of Alpha can undo.
+pub(crate) async fn last_write(fixture: &TwoTenants, id: Uuid) -> UndoableWrite {
     let path = format!("/audit_logs/audit-logs/actions?resourceId={id}&limit=100");
-    let (status, page) = fixture.app.get(&fixture.a.token, &path).await;
-    assert_eq!(status, 200, "{page}");
-    page["items"][0]["undoToken"].clone()
-}
-
-/// Returns the path and the error code of every invalid field.
-pub(crate) fn codes(body: &Value) -> Vec<(&str, &str)> {
-    let details = body["details"].as_array().into_iter().flatten();
-    details
-        .filter_map(|detail| Some((detail["path"].as_str()?, detail["code"].as_str()?)))
-        .collect()
+    let page = fixture.app.read(&fixture.a.token, &path).await;
+    UndoableWrite::from_entry(&page["items"][0])
 }

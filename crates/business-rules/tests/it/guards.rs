@@ -1,12 +1,12 @@
 //! Rules that validate commands.
 
 use actix_web::http::Method;
-use backoffice_test_support::TestResponse;
+use backoffice_test_support::{TestResponse, UNDO};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{
-    DEALS, RULES, action, condition, create, deal, fixture, fixture_with, logs, message, rule, stored, undo_token, with,
+    DEALS, RULES, action, condition, deal, fixture, fixture_with, last_write, logs, message, rule, stored, with,
 };
 use backoffice_test_accounts::TwoTenants;
 
@@ -25,16 +25,9 @@ async fn put(fixture: &TwoTenants, body: &Value) -> TestResponse {
 }
 
 async fn undo(fixture: &TwoTenants, changed: &TestResponse) -> TestResponse {
-    let token = changed.operation().unwrap_or_default()["undoToken"].clone();
-    let request = fixture
-        .app
-        .request(Method::POST, "/audit_logs/audit-logs/actions/undo")
-        .bearer(&fixture.a.token);
-    request
-        .json(&json!({"undoToken": token}))
-        .responded_by_interceptor()
-        .send()
-        .await
+    let body = json!({"undoToken": changed.undoable_write().token});
+    let request = fixture.app.request(Method::POST, UNDO).bearer(&fixture.a.token);
+    request.json(&body).responded_by_interceptor().send().await
 }
 
 #[actix_web::test]
@@ -43,7 +36,7 @@ async fn rul_6_a_blocked_command_changes_nothing_and_is_logged() {
     let id = deal(&fixture, "D").await;
     let won = put(&fixture, &json!({"id": id, "status": "won"})).await;
     assert_eq!(won.status, 200);
-    let rule_id = create(&fixture, RULES, keep_won()).await;
+    let rule_id = fixture.create(RULES, keep_won()).await;
     let before = stored(&fixture, id).await;
 
     let blocked = put(&fixture, &json!({"id": id, "title": "E"})).await;
@@ -82,7 +75,9 @@ async fn rul_7_validations_warn_and_reject() {
         "eventType": "updated", "conditionExpression": condition("source", "IS_NOT_EMPTY", json!(null)),
         "failureActions": [message("SHOW_WARNING", "No source: ü")],
     });
-    let rule_id = create(&fixture, RULES, with(rule("v", "VALIDATION", "customers.deal"), fields)).await;
+    let rule_id = fixture
+        .create(RULES, with(rule("v", "VALIDATION", "customers.deal"), fields))
+        .await;
 
     let warned = put(&fixture, &json!({"id": id, "title": "E"})).await;
 
@@ -117,9 +112,13 @@ async fn creations_and_deletions_are_validated() {
     let fixture = fixture().await;
     let id = deal(&fixture, "Keep").await;
     let keep = json!({"eventType": "deleted", "conditionExpression": condition("title", "!=", json!("Keep"))});
-    create(&fixture, RULES, with(rule("d", "GUARD", "customers.deal"), keep)).await;
+    fixture
+        .create(RULES, with(rule("d", "GUARD", "customers.deal"), keep))
+        .await;
     let no_bad = json!({"eventType": "created", "conditionExpression": condition("title", "!=", json!("Bad"))});
-    create(&fixture, RULES, with(rule("c", "GUARD", "customers.deal"), no_bad)).await;
+    fixture
+        .create(RULES, with(rule("c", "GUARD", "customers.deal"), no_bad))
+        .await;
     let token = &fixture.a.token;
 
     let path = format!("{DEALS}?id={id}");
@@ -149,7 +148,9 @@ async fn further_events_of_a_change_are_names_of_it() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;
     let assigned = json!({"eventType": "owner_assigned", "conditionExpression": condition("title", "!=", json!("D"))});
-    create(&fixture, RULES, with(rule("o", "GUARD", "customers.deal"), assigned)).await;
+    fixture
+        .create(RULES, with(rule("o", "GUARD", "customers.deal"), assigned))
+        .await;
 
     assert_eq!(put(&fixture, &json!({"id": id, "source": "web"})).await.status, 200);
     let owned = put(&fixture, &json!({"id": id, "ownerUserId": fixture.a.admin})).await;
@@ -162,7 +163,7 @@ async fn guards_that_pass_are_logged_only_on_request() {
     for (config, number) in [("", 0), ("[business_rules]\nlog_passes = true\n", 1)] {
         let fixture = fixture_with(config).await;
         let id = deal(&fixture, "D").await;
-        create(&fixture, RULES, keep_won()).await;
+        fixture.create(RULES, keep_won()).await;
 
         assert_eq!(put(&fixture, &json!({"id": id, "title": "E"})).await.status, 200);
 
@@ -178,12 +179,12 @@ async fn a_guard_that_acts_is_logged_with_the_change() {
         action("EMIT_EVENT", json!({"eventName": "own.seen"})),
         action("NOTIFY", json!({"message": "m", "recipients": ["role:admin"]})),
     ]);
-    create(
-        &fixture,
-        RULES,
-        with(rule("g", "GUARD", "customers.deal"), json!({"successActions": actions})),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(rule("g", "GUARD", "customers.deal"), json!({"successActions": actions})),
+        )
+        .await;
 
     assert_eq!(put(&fixture, &json!({"id": id, "title": "E"})).await.status, 200);
 
@@ -218,15 +219,15 @@ async fn the_effects_of_a_blocking_guard_remain() {
         action("EMIT_EVENT", json!({"eventName": "own.seen"})),
         action("NOTIFY", json!({"message": "m", "recipients": ["role:admin"]})),
     ]);
-    create(
-        &fixture,
-        RULES,
-        with(
-            rule("g", "VALIDATION", "customers.deal"),
-            json!({"successActions": actions}),
-        ),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(
+                rule("g", "VALIDATION", "customers.deal"),
+                json!({"successActions": actions}),
+            ),
+        )
+        .await;
 
     let blocked = put(&fixture, &json!({"id": id, "title": "E"})).await;
 
@@ -247,9 +248,11 @@ async fn the_effects_of_a_blocking_guard_remain() {
 #[actix_web::test]
 async fn super_administrators_and_rules_of_other_organizations() {
     let fixture = fixture().await;
-    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     let blocks = json!({"organizationId": branch, "successActions": [message("BLOCK_TRANSITION", "No")]});
-    create(&fixture, RULES, with(rule("g", "VALIDATION", "customers.deal"), blocks)).await;
+    fixture
+        .create(RULES, with(rule("g", "VALIDATION", "customers.deal"), blocks))
+        .await;
     let own = deal(&fixture, "D").await;
     assert_eq!(put(&fixture, &json!({"id": own, "title": "E"})).await.status, 200);
 
@@ -259,8 +262,7 @@ async fn super_administrators_and_rules_of_other_organizations() {
     let created = request.json(&body).responded_by_interceptor().send().await;
 
     assert_eq!(created.status, 422);
-    let below = json!({"name": "Below", "parentId": branch});
-    let below = create(&fixture, "/directory/organizations", below).await;
+    let below = fixture.organization("Below", Some(branch)).await;
     let request = fixture.app.request(Method::POST, DEALS).bearer(&fixture.a.token);
     let body = json!({"title": "F", "organizationId": below});
     assert_eq!(request.json(&body).responded_by_interceptor().send().await.status, 422);
@@ -271,7 +273,9 @@ async fn a_command_without_a_change_is_not_validated() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;
     let blocks = json!({"successActions": [message("BLOCK_TRANSITION", "No")]});
-    create(&fixture, RULES, with(rule("g", "VALIDATION", "customers.deal"), blocks)).await;
+    fixture
+        .create(RULES, with(rule("g", "VALIDATION", "customers.deal"), blocks))
+        .await;
 
     assert_eq!(put(&fixture, &json!({"id": id, "title": "D"})).await.status, 200);
     assert_eq!(put(&fixture, &json!({"id": id, "title": "E"})).await.status, 422);
@@ -280,19 +284,21 @@ async fn a_command_without_a_change_is_not_validated() {
 #[actix_web::test]
 async fn rul_16_items_of_a_bulk_job_are_validated_one_by_one() {
     let fixture = fixture().await;
-    let pipeline = create(&fixture, "/customers/pipelines", json!({"name": "P"})).await;
-    let stage = create(
-        &fixture,
-        "/customers/pipeline-stages",
-        json!({"pipelineId": pipeline, "label": "S"}),
-    )
-    .await;
+    let pipeline = fixture.create("/customers/pipelines", json!({"name": "P"})).await;
+    let stage = fixture
+        .create(
+            "/customers/pipeline-stages",
+            json!({"pipelineId": pipeline, "label": "S"}),
+        )
+        .await;
     let mut ids: Vec<Uuid> = Vec::new();
     for number in 0..200 {
         ids.push(deal(&fixture, if number < 3 { "Blocked" } else { "Free" }).await);
     }
     let free = json!({"conditionExpression": condition("title", "!=", json!("Blocked"))});
-    create(&fixture, RULES, with(rule("g", "GUARD", "customers.deal"), free)).await;
+    fixture
+        .create(RULES, with(rule("g", "GUARD", "customers.deal"), free))
+        .await;
 
     let body = json!({"ids": ids, "pipelineId": pipeline, "pipelineStageId": stage});
     let (status, started) = fixture
@@ -317,12 +323,8 @@ async fn rul_16_items_of_a_bulk_job_are_validated_one_by_one() {
     assert!(logs.iter().all(|log| blocked.contains(&log["entityId"])));
     assert_eq!(job.to_string().matches("business_rule_blocked").count(), 3, "{job}");
     // Every other item is undone by its own token.
-    let token = undo_token(&fixture, ids[100]).await;
-    let undo = "/audit_logs/audit-logs/actions/undo";
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, undo, json!({"undoToken": token}))
-        .await;
+    let last = last_write(&fixture, ids[100]).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, last).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.app.rows(&sql).await, [json!({"n": 196})]);
 }

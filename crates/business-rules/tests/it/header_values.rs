@@ -4,17 +4,16 @@ use actix_web::http::Method;
 use backoffice_core::Call;
 use backoffice_core::jobs::enqueue_due;
 use backoffice_test_accounts::{TwoTenants, login};
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, RULES, action, codes, create, fixture_with, rule, undo_token, with};
+use crate::fixture::{EXECUTE, RULES, action, fixture_with, last_write, rule, with};
 use crate::receiver::Receiver;
 use crate::webhooks::LOCAL;
 
 const FIRST: &str = "Bearer first-2Fq9";
 const SECOND: &str = "Bearer second-8Lw3";
-const UNDO: &str = "/audit_logs/audit-logs/actions/undo";
 const VALUES: &str =
     "select id::text as id, unused_since is not null as is_unused from business_rules_header_values order by id";
 
@@ -66,7 +65,7 @@ async fn secret_headers_are_sealed_and_sent() {
         rule("hook", "ACTION", "x.y"),
         json!({"successActions": calling(&receiver.url("/a/{{n}}"), &json!(FIRST))}),
     );
-    let id = create(&fixture, RULES, body).await;
+    let id = fixture.create(RULES, body).await;
 
     assert_eq!(sent(&fixture, &receiver).await, FIRST);
 
@@ -83,7 +82,7 @@ async fn a_redacted_header_keeps_its_value_for_the_same_receiver_only() {
         rule("hook", "ACTION", "x.y"),
         json!({"successActions": calling(&receiver.url("/a"), &json!(FIRST))}),
     );
-    let id = create(&fixture, RULES, body).await;
+    let id = fixture.create(RULES, body).await;
     let redacted = json!("[redacted]");
 
     let (status, body) = change(&fixture, id, calling(&receiver.url("/b?q={{n}}"), &redacted)).await;
@@ -93,7 +92,7 @@ async fn a_redacted_header_keeps_its_value_for_the_same_receiver_only() {
     for url in ["https://attacker.example/b", "https://127.0.0.1/b"] {
         let (status, body) = change(&fixture, id, calling(url, &redacted)).await;
         assert_eq!(
-            (status, codes(&body)),
+            (status, details(&body)),
             (400, vec![("successActions[0].config.headers", "secrets_required")]),
             "{body}"
         );
@@ -102,7 +101,7 @@ async fn a_redacted_header_keeps_its_value_for_the_same_receiver_only() {
     let foreign = json!({"sealed": ids[0]["id"]});
     let (status, body) = change(&fixture, id, calling("https://attacker.example/b", &foreign)).await;
     assert_eq!(
-        (status, codes(&body)),
+        (status, details(&body)),
         (400, vec![("successActions[0].config.headers", "invalid_value")])
     );
     let of_new = with(
@@ -110,10 +109,10 @@ async fn a_redacted_header_keeps_its_value_for_the_same_receiver_only() {
         json!({"successActions": calling(&receiver.url("/a"), &redacted)}),
     );
     let (status, body) = fixture.app.post(&fixture.a.token, RULES, of_new).await;
-    assert_eq!((status, codes(&body)[0].1), (400, "secrets_required"));
+    assert_eq!((status, details(&body)[0].1), (400, "secrets_required"));
     let with_reference = calling(&receiver.url("/a"), &json!("Bearer {{n}}"));
     let (status, body) = change(&fixture, id, with_reference).await;
-    assert_eq!((status, codes(&body)[0].1), (400, "invalid_value"));
+    assert_eq!((status, details(&body)[0].1), (400, "invalid_value"));
 
     assert_eq!(sent(&fixture, &receiver).await, FIRST);
     assert_eq!(fixture.app.rows(VALUES).await, ids, "rejected changes leave nothing");
@@ -126,17 +125,14 @@ async fn an_undo_brings_a_replaced_value_back_until_it_is_erased() {
         rule("hook", "ACTION", "x.y"),
         json!({"successActions": calling(&receiver.url("/a"), &json!(FIRST))}),
     );
-    let id = create(&fixture, RULES, body).await;
+    let id = fixture.create(RULES, body).await;
     let (status, body) = change(&fixture, id, calling(&receiver.url("/a"), &json!(SECOND))).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(sent(&fixture, &receiver).await, SECOND);
     assert_eq!(unused(&mut fixture).await, [true, false]);
 
-    let token = undo_token(&fixture, id).await;
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, UNDO, json!({ "undoToken": token }))
-        .await;
+    let last = last_write(&fixture, id).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, last).await;
     assert_eq!(status, 200, "{body}");
 
     assert_eq!(sent(&fixture, &receiver).await, FIRST);

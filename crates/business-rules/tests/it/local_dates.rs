@@ -5,7 +5,7 @@ use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
 
-use crate::fixture::{EXECUTE, MODULES, RULES, create, rule, with};
+use crate::fixture::{EXECUTE, MODULES, RULES, rule, with};
 
 /// Eleven hours behind UTC: at 08:00Z its date is that of the day before.
 const ZONE: &str = "Pacific/Pago_Pago";
@@ -51,7 +51,7 @@ async fn the_local_date_is_that_of_the_organizations_zone() {
     let fixture = with_calendar().await;
     let (today, yesterday) = days(&fixture);
     let body = with(rule("local", "ACTION", "customers.company"), is_local_today());
-    create(&fixture, RULES, body).await;
+    fixture.create(RULES, body).await;
 
     assert_eq!(holds(&fixture, &yesterday).await, true);
     assert_eq!(holds(&fixture, &today).await, false);
@@ -63,7 +63,7 @@ async fn a_guard_knows_the_local_date() {
     let (today, yesterday) = days(&fixture);
     let is_name = json!({"conditionExpression": {"field": "displayName", "operator": "=", "value": "{{localToday}}"}});
     let body = with(rule("local", "GUARD", "customers.company"), is_name);
-    create(&fixture, RULES, body).await;
+    fixture.create(RULES, body).await;
 
     let company = |name: &str| json!({"displayName": name});
     let (of_today, _) = fixture
@@ -83,7 +83,7 @@ async fn without_the_calendar_the_local_date_is_that_of_utc() {
     let fixture = fixture(&MODULES).await;
     let (today, yesterday) = days(&fixture);
     let body = with(rule("local", "ACTION", "customers.company"), is_local_today());
-    create(&fixture, RULES, body).await;
+    fixture.create(RULES, body).await;
 
     assert_eq!(holds(&fixture, &today).await, true);
     assert_eq!(holds(&fixture, &yesterday).await, false);

@@ -4,7 +4,7 @@ use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, LOGS, RULES, create, fixture, fixture_with, logs, rule, with};
+use crate::fixture::{EXECUTE, LOGS, RULES, fixture, fixture_with, logs, rule, with};
 
 async fn run(fixture: &backoffice_test_accounts::TwoTenants, entity_id: &str) {
     let input = json!({"entityType": "x.y", "entityId": entity_id});
@@ -14,7 +14,7 @@ async fn run(fixture: &backoffice_test_accounts::TwoTenants, entity_id: &str) {
 #[actix_web::test]
 async fn rul_15_executions_are_filtered() {
     let mut fixture = fixture().await;
-    let id = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    let id = fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
     run(&fixture, "first").await;
     fixture.app.advance(Duration::days(1));
     fixture.a.token = backoffice_test_accounts::login(&fixture.app, "admin@alpha.test").await;
@@ -57,7 +57,7 @@ async fn rul_15_executions_are_filtered() {
 #[actix_web::test]
 async fn rul_15_an_execution_of_another_tenant_is_missing() {
     let fixture = fixture().await;
-    let id = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    let id = fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
     run(&fixture, "first").await;
     let log = logs(&fixture).await.remove(0);
     let path = format!("{LOGS}/{}", log["id"].as_str().unwrap_or_default());
@@ -82,12 +82,12 @@ async fn rul_15_an_execution_of_another_tenant_is_missing() {
 #[actix_web::test]
 async fn executions_of_rules_of_the_whole_tenant_need_the_whole_tenant() {
     let fixture = fixture().await;
-    create(
-        &fixture,
-        RULES,
-        with(rule("r1", "ACTION", "x.y"), json!({"organizationId": null})),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(rule("r1", "ACTION", "x.y"), json!({"organizationId": null})),
+        )
+        .await;
     run(&fixture, "first").await;
     fixture
         .role("Local", &["business_rules.*"], Some(&[fixture.a.organization]))
@@ -102,7 +102,7 @@ async fn executions_of_rules_of_the_whole_tenant_need_the_whole_tenant() {
 #[actix_web::test]
 async fn executions_outlive_their_rule_and_the_runs_until_their_retention_ends() {
     let fixture = fixture_with("[business_rules]\nlog_retention = \"30d\"\n").await;
-    let id = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    let id = fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
     run(&fixture, "first").await;
     let path = format!("{RULES}?id={id}");
     assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);

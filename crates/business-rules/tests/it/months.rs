@@ -7,7 +7,7 @@ use diesel_async::SimpleAsyncConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, LOGS, RULES, create, fixture, fixture_with, rule};
+use crate::fixture::{EXECUTE, LOGS, RULES, fixture, fixture_with, rule};
 
 const UP: &str = include_str!("../../migrations/2026-11-25-131000-1000_partition_execution_logs/up.sql");
 const DOWN: &str = include_str!("../../migrations/2026-11-25-131000-1000_partition_execution_logs/down.sql");
@@ -181,7 +181,7 @@ async fn months_are_dropped_after_their_retention_and_not_before() {
 #[actix_web::test]
 async fn the_migration_keeps_every_execution_there_and_back() {
     let fixture = fixture().await;
-    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
     run(&fixture).await;
     insert(&fixture, fixture.a.id, &[-30, -5, 2, 7]).await;
     insert(&fixture, fixture.b.id, &[-5, 0]).await;

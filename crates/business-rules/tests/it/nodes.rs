@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
 use backoffice_test_support::TestApp;
 
-use crate::fixture::{DEALS, MODULES, RULES, create, deal, fixture, message, rule, with};
+use crate::fixture::{DEALS, MODULES, RULES, deal, fixture, message, rule, with};
 
 fn blocking() -> Value {
     let fields = json!({"eventType": "updated", "successActions": [message("BLOCK_TRANSITION", "No")]});
@@ -29,7 +29,7 @@ async fn rul_17_another_node_validates_by_a_new_rule_within_a_second() {
     };
     assert_eq!(put("E").await, 200);
 
-    let rule = create(&fixture, RULES, blocking()).await;
+    let rule = fixture.create(RULES, blocking()).await;
     tokio::time::sleep(Duration::from_millis(1000)).await;
     assert_eq!(put("F").await, 422);
 
@@ -52,7 +52,7 @@ async fn a_rule_acts_at_once_on_its_own_node() {
     };
     assert_eq!(put("E").await, 200);
 
-    let rule = create(&fixture, RULES, blocking()).await;
+    let rule = fixture.create(RULES, blocking()).await;
     assert_eq!(put("F").await, 422);
     let body = json!({"id": rule, "enabled": false});
     assert_eq!(fixture.app.put(&fixture.a.token, RULES, body).await.0, 200);
@@ -81,7 +81,7 @@ async fn a_command_without_matching_rules_costs_no_statement() {
     put("E").await;
     let without = put("F").await;
     let passing = with(rule("g", "GUARD", "customers.deal"), json!({"eventType": "updated"}));
-    create(&fixture, RULES, passing).await;
+    fixture.create(RULES, passing).await;
     put("G").await;
 
     assert_eq!(put("H").await, without);

@@ -1,16 +1,16 @@
 //! Definitions of rules.
 
+use backoffice_test_accounts::ORGANIZATIONS;
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 
-use crate::fixture::{RULES, action, codes, condition, create, fixture, message, rule, with};
-
-const ORGANIZATIONS: &str = "/directory/organizations";
+use crate::fixture::{RULES, action, condition, fixture, message, rule, with};
 
 #[actix_web::test]
 async fn rul_1_a_key_is_unique_and_an_undone_deletion_needs_it() {
     let fixture = fixture().await;
     let (app, token) = (&fixture.app, &fixture.a.token);
-    let first = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    let first = fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
 
     let taken = app.post(token, RULES, rule("r1", "ACTION", "x.y")).await;
     let expected = json!({"error": "Rule id is taken already", "code": "rule_id_taken"});
@@ -18,17 +18,12 @@ async fn rul_1_a_key_is_unique_and_an_undone_deletion_needs_it() {
 
     let path = format!("{RULES}?id={first}");
     let deleted = app
-        .request(actix_web::http::Method::DELETE, &path)
-        .bearer(token)
-        .send()
+        .send(token, actix_web::http::Method::DELETE, &path, Value::Null)
         .await;
     assert_eq!(deleted.status, 200);
-    let undo = deleted.operation().expect("an undoable deletion")["undoToken"].clone();
-    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
+    fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
 
-    let (status, body) = app
-        .post(token, "/audit_logs/audit-logs/actions/undo", json!({"undoToken": undo}))
-        .await;
+    let (status, body) = app.undo(token, &deleted).await;
     assert_eq!(status, 400, "{body}");
 }
 
@@ -44,7 +39,7 @@ async fn a_rule_is_read_as_it_was_written() {
             "effectiveFrom": "2026-01-01T00:00:00Z", "effectiveTo": null,
         }),
     );
-    let id = create(&fixture, RULES, body.clone()).await;
+    let id = fixture.create(RULES, body.clone()).await;
 
     let (status, read) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
 
@@ -77,12 +72,9 @@ async fn a_rule_is_read_as_it_was_written() {
 #[actix_web::test]
 async fn an_update_changes_only_the_given_fields_and_counts() {
     let fixture = fixture().await;
-    let id = create(
-        &fixture,
-        RULES,
-        with(rule("r1", "ACTION", "x.y"), json!({"description": "Why"})),
-    )
-    .await;
+    let id = fixture
+        .create(RULES, with(rule("r1", "ACTION", "x.y"), json!({"description": "Why"})))
+        .await;
     let put = async |body: Value| fixture.app.put(&fixture.a.token, RULES, body).await;
 
     assert_eq!(
@@ -134,7 +126,7 @@ async fn everything_that_is_wrong_with_a_rule_is_reported() {
         ("successActions[4].config.method", "required"),
         ("successActions[5].config.eventName", "invalid_value"),
     ];
-    let mut found = codes(&body);
+    let mut found = details(&body);
     found.sort_unstable();
     assert_eq!(found, expected);
 }
@@ -143,7 +135,9 @@ async fn everything_that_is_wrong_with_a_rule_is_reported() {
 async fn an_update_is_checked_with_what_is_stored() {
     let fixture = fixture().await;
     let set = json!({"successActions": [action("SET_FIELD", json!({"field": "title", "value": "x"}))]});
-    let id = create(&fixture, RULES, with(rule("r1", "ACTION", "customers.deal"), set)).await;
+    let id = fixture
+        .create(RULES, with(rule("r1", "ACTION", "customers.deal"), set))
+        .await;
 
     for change in [json!({"ruleType": "GUARD"}), json!({"entityType": "x.y"})] {
         let (status, body) = fixture
@@ -162,7 +156,7 @@ async fn only_writable_fields_are_set() {
         let body = with(rule("r1", "ACTION", "customers.deal"), set);
         let (status, body) = fixture.app.post(&fixture.a.token, RULES, body).await;
         assert_eq!(
-            (status, codes(&body)),
+            (status, details(&body)),
             (400, vec![("successActions[0].config.field", "invalid_value")])
         );
     }
@@ -180,7 +174,7 @@ async fn rul_13_an_editor_needs_the_features_of_the_effects() {
 
     let expected = json!({"error": "Forbidden", "requiredFeatures": ["customers.deals.manage"]});
     assert_eq!(rejected, (403, expected));
-    let id = create(&fixture, RULES, body).await;
+    let id = fixture.create(RULES, body).await;
     let (_, read) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
     assert_eq!(read["effectFeatures"], json!(["customers.deals.manage"]));
 }
@@ -188,15 +182,15 @@ async fn rul_13_an_editor_needs_the_features_of_the_effects() {
 #[actix_web::test]
 async fn a_rule_of_the_whole_tenant_needs_the_whole_tenant() {
     let fixture = fixture().await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Local", &["business_rules.*"], Some(&[branch])).await;
     let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
-    let whole = create(
-        &fixture,
-        RULES,
-        with(rule("r1", "ACTION", "x.y"), json!({"organizationId": null})),
-    )
-    .await;
+    let whole = fixture
+        .create(
+            RULES,
+            with(rule("r1", "ACTION", "x.y"), json!({"organizationId": null})),
+        )
+        .await;
 
     let body = with(rule("r2", "ACTION", "x.y"), json!({"organizationId": null}));
     assert_eq!(fixture.app.post(&local, RULES, body).await.0, 403);
@@ -208,13 +202,10 @@ async fn a_rule_of_the_whole_tenant_needs_the_whole_tenant() {
 #[actix_web::test]
 async fn rul_15_rules_are_filtered() {
     let fixture = fixture().await;
-    create(&fixture, RULES, rule("on", "ACTION", "x.y")).await;
-    create(
-        &fixture,
-        RULES,
-        with(rule("off", "GUARD", "x.z"), json!({"enabled": false})),
-    )
-    .await;
+    fixture.create(RULES, rule("on", "ACTION", "x.y")).await;
+    fixture
+        .create(RULES, with(rule("off", "GUARD", "x.z"), json!({"enabled": false})))
+        .await;
     let keys = async |query: &str| {
         let (status, page) = fixture.app.get(&fixture.a.token, &format!("{RULES}?{query}")).await;
         assert_eq!(status, 200, "{page}");
@@ -235,7 +226,7 @@ async fn rul_15_rules_are_filtered() {
         .await;
     assert_eq!(status, 400);
     assert_eq!(
-        codes(&body),
+        details(&body),
         [("ruleType", "invalid_value"), ("enabled", "invalid_value")]
     );
 }
@@ -243,15 +234,12 @@ async fn rul_15_rules_are_filtered() {
 #[actix_web::test]
 async fn a_kind_of_records_has_a_hundred_enabled_rules() {
     let fixture = crate::fixture::fixture_with("[business_rules]\nmax_rules = 2\n").await;
-    create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
-    create(&fixture, RULES, rule("r2", "ACTION", "x.y")).await;
-    create(&fixture, RULES, rule("r3", "ACTION", "x.z")).await;
-    let off = create(
-        &fixture,
-        RULES,
-        with(rule("r4", "ACTION", "x.y"), json!({"enabled": false})),
-    )
-    .await;
+    fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
+    fixture.create(RULES, rule("r2", "ACTION", "x.y")).await;
+    fixture.create(RULES, rule("r3", "ACTION", "x.z")).await;
+    let off = fixture
+        .create(RULES, with(rule("r4", "ACTION", "x.y"), json!({"enabled": false})))
+        .await;
 
     for (method, body) in [
         ("POST", rule("r5", "ACTION", "x.y")),
@@ -268,8 +256,8 @@ async fn a_kind_of_records_has_a_hundred_enabled_rules() {
 #[actix_web::test]
 async fn another_tenant_and_another_organization_cannot_see_a_rule() {
     let fixture = fixture().await;
-    let id = create(&fixture, RULES, rule("r1", "ACTION", "x.y")).await;
-    let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
+    let id = fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
+    let branch = fixture.organization("Branch", None).await;
     fixture.role("Local", &["business_rules.*"], Some(&[branch])).await;
     let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
 
@@ -310,8 +298,10 @@ async fn an_organization_with_rules_or_sets_cannot_be_deleted() {
         (RULES, rule("r1", "ACTION", "x.y")),
         ("/business_rules/sets", json!({"setId": "s1", "setName": "Set"})),
     ] {
-        let branch = create(&fixture, ORGANIZATIONS, json!({"name": "Branch"})).await;
-        let id = create(&fixture, path, with(body, json!({"organizationId": branch}))).await;
+        let branch = fixture.organization("Branch", None).await;
+        let id = fixture
+            .create(path, with(body, json!({"organizationId": branch})))
+            .await;
 
         let rejected = delete(&format!("{ORGANIZATIONS}?id={branch}")).await;
 

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{RULES, create, fixture, logs, rule, with};
+use crate::fixture::{RULES, fixture, logs, rule, with};
 
 const SETS: &str = "/business_rules/sets";
 
@@ -16,7 +16,7 @@ fn set(key: &str) -> Value {
 async fn a_set_runs_its_enabled_members_in_their_order() {
     let fixture = fixture().await;
     let (app, token) = (&fixture.app, &fixture.a.token);
-    let id = create(&fixture, SETS, set("s1")).await;
+    let id = fixture.create(SETS, set("s1")).await;
     let members = format!("{SETS}/{id}/members");
     let mut rules: Vec<Uuid> = Vec::new();
     for (key, kind, sequence, enabled) in [
@@ -25,13 +25,13 @@ async fn a_set_runs_its_enabled_members_in_their_order() {
         ("c", "x.z", 0, true),
         ("d", "x.y", 0, false),
     ] {
-        let rule = create(&fixture, RULES, rule(key, "ACTION", kind)).await;
-        create(
-            &fixture,
-            &members,
-            json!({"ruleId": rule, "sequence": sequence, "enabled": enabled}),
-        )
-        .await;
+        let rule = fixture.create(RULES, rule(key, "ACTION", kind)).await;
+        fixture
+            .create(
+                &members,
+                json!({"ruleId": rule, "sequence": sequence, "enabled": enabled}),
+            )
+            .await;
         rules.push(rule);
     }
 
@@ -72,12 +72,12 @@ async fn members_are_added_changed_and_removed() {
     let fixture = fixture().await;
     let (app, token) = (&fixture.app, &fixture.a.token);
     let (first, second) = (
-        create(&fixture, SETS, set("s1")).await,
-        create(&fixture, SETS, set("s2")).await,
+        fixture.create(SETS, set("s1")).await,
+        fixture.create(SETS, set("s2")).await,
     );
-    let rule = create(&fixture, RULES, rule("a", "ACTION", "x.y")).await;
+    let rule = fixture.create(RULES, rule("a", "ACTION", "x.y")).await;
     let members = format!("{SETS}/{first}/members");
-    let member = create(&fixture, &members, json!({"ruleId": rule})).await;
+    let member = fixture.create(&members, json!({"ruleId": rule})).await;
 
     let again = app.post(token, &members, json!({"ruleId": rule})).await;
     assert_eq!(
@@ -135,7 +135,7 @@ async fn members_are_added_changed_and_removed() {
 #[actix_web::test]
 async fn a_key_of_a_set_is_unique() {
     let fixture = fixture().await;
-    create(&fixture, SETS, set("s1")).await;
+    fixture.create(SETS, set("s1")).await;
 
     let taken = fixture.app.post(&fixture.a.token, SETS, set("s1")).await;
 
@@ -150,21 +150,17 @@ async fn a_key_of_a_set_is_unique() {
 async fn a_deletion_of_a_rule_or_set_is_undone_with_its_memberships() {
     let fixture = fixture().await;
     let (app, token) = (&fixture.app, &fixture.a.token);
-    let id = create(&fixture, SETS, with(set("s1"), json!({"description": "d"}))).await;
-    let rule = create(&fixture, RULES, rule("a", "ACTION", "x.y")).await;
-    create(
-        &fixture,
-        &format!("{SETS}/{id}/members"),
-        json!({"ruleId": rule, "sequence": 3}),
-    )
-    .await;
+    let id = fixture.create(SETS, with(set("s1"), json!({"description": "d"}))).await;
+    let rule = fixture.create(RULES, rule("a", "ACTION", "x.y")).await;
+    fixture
+        .create(&format!("{SETS}/{id}/members"), json!({"ruleId": rule, "sequence": 3}))
+        .await;
     let before = app.get(token, &format!("{SETS}/{id}")).await.1["members"].clone();
 
     for path in [format!("{RULES}?id={rule}"), format!("{SETS}?id={id}")] {
-        let deleted = app.request(Method::DELETE, &path).bearer(token).send().await;
+        let deleted = app.send(token, Method::DELETE, &path, Value::Null).await;
         assert_eq!(deleted.status, 200);
-        let undo = json!({"undoToken": deleted.operation().expect("undoable")["undoToken"]});
-        let (status, body) = app.post(token, "/audit_logs/audit-logs/actions/undo", undo).await;
+        let (status, body) = app.undo(token, &deleted).await;
         assert_eq!(status, 200, "{body}");
         assert_eq!(app.get(token, &format!("{SETS}/{id}")).await.1["members"], before);
     }

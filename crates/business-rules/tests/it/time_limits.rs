@@ -6,7 +6,7 @@ use backoffice_test_accounts::TwoTenants;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, RULES, action, create, deal, fixture_with, logs, rule, stored, with};
+use crate::fixture::{EXECUTE, RULES, action, deal, fixture_with, logs, rule, stored, with};
 use crate::receiver::Receiver;
 use crate::webhooks::{LOCAL, deliveries};
 
@@ -19,8 +19,10 @@ async fn hanging(fixture: &TwoTenants, receiver: &Receiver) -> Uuid {
         action("SET_FIELD", json!({"field": "title", "value": "New"})),
     ]);
     let first = json!({"priority": 200, "successActions": actions});
-    create(fixture, RULES, with(rule("hangs", "ACTION", "customers.deal"), first)).await;
-    create(fixture, RULES, rule("guard", "GUARD", "customers.deal")).await;
+    fixture
+        .create(RULES, with(rule("hangs", "ACTION", "customers.deal"), first))
+        .await;
+    fixture.create(RULES, rule("guard", "GUARD", "customers.deal")).await;
     let lock = format!("begin; select id from customers_deals where id = '{id}' for update");
     fixture.app.sql(&lock).await;
     id

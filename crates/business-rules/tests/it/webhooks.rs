@@ -5,12 +5,12 @@ use std::time::Duration as StdDuration;
 use backoffice_business_rules::{WebhookSummary, list_webhooks, retry_webhook};
 use backoffice_core::Call;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{
-    DEALS, EXECUTE, RULES, action, codes, condition, create, deal, fixture, fixture_with, logs, message, rule, with,
+    DEALS, EXECUTE, RULES, action, condition, deal, fixture, fixture_with, logs, message, rule, with,
 };
 use crate::receiver::Receiver;
 
@@ -51,12 +51,9 @@ async fn rul_10_the_third_attempt_is_accepted_and_every_signature_verifies() {
     receiver.statuses(&[500, 503, 200]);
     let (_, secret) = secret(&fixture).await;
     let more = json!({"headers": {"X-Deal": "{{data.title}}"}, "body": {"title": "{{data.title}}", "n": "{{n}}"}});
-    create(
-        &fixture,
-        RULES,
-        calling(&receiver.url("/hook/{{n}}?q={{data.title}}"), more),
-    )
-    .await;
+    fixture
+        .create(RULES, calling(&receiver.url("/hook/{{n}}?q={{data.title}}"), more))
+        .await;
 
     let result = execute(&fixture, json!({"title": "A&B", "n": 7})).await;
     assert_eq!(
@@ -108,7 +105,7 @@ async fn rul_10_the_third_attempt_is_accepted_and_every_signature_verifies() {
 #[actix_web::test]
 async fn a_first_secret_is_created_on_demand_and_at_most_two_are_live() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({"a": 1})).await;
     fixture.app.run_jobs().await;
     assert_eq!(receiver.received()[0].header("webhook-signature").split(' ').count(), 1);
@@ -163,7 +160,7 @@ async fn a_first_secret_is_created_on_demand_and_at_most_two_are_live() {
 async fn a_rejected_webhook_fails_at_once_and_is_reported_and_retried_on_request() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     receiver.statuses(&[410, 200]);
-    let id = create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    let id = fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
     fixture.app.run_jobs().await;
 
@@ -216,7 +213,7 @@ async fn a_rejected_webhook_fails_at_once_and_is_reported_and_retried_on_request
 async fn a_requested_wait_is_honoured() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     receiver.respond(|_| (429, vec![("retry-after", "120".to_owned())]));
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
     fixture.app.run_jobs().await;
 
@@ -242,7 +239,7 @@ async fn rul_11_addresses_of_the_inside_are_rejected_and_redirects_not_followed(
             .post(&fixture_of_default.a.token, RULES, calling(url, json!({})))
             .await;
         assert_eq!(
-            (status, codes(&body)),
+            (status, details(&body)),
             (400, vec![("successActions[0].config.url", "invalid_value")]),
             "{url}"
         );
@@ -254,7 +251,7 @@ async fn rul_11_addresses_of_the_inside_are_rejected_and_redirects_not_followed(
             .post(&fixture_of_default.a.token, RULES, body)
             .await;
         let expected = vec![("successActions[0].config.headers", "invalid_value")];
-        assert_eq!((status, codes(&body)), (400, expected), "{header}");
+        assert_eq!((status, details(&body)), (400, expected), "{header}");
     }
 
     let (fixture, receiver, inside) = (
@@ -264,7 +261,7 @@ async fn rul_11_addresses_of_the_inside_are_rejected_and_redirects_not_followed(
     );
     let target = inside.url("/secret");
     receiver.respond(move |_| (302, vec![("location", target.clone())]));
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
     fixture.app.run_jobs().await;
 
@@ -279,7 +276,7 @@ async fn rul_11_addresses_of_the_inside_are_rejected_and_redirects_not_followed(
 #[actix_web::test]
 async fn an_address_that_is_not_allowed_when_it_is_sent_fails() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
     let strict = fixture.app.second_node_with(&format!("{CONFIG}{NO_LIMITS}")).await;
 
@@ -293,7 +290,7 @@ async fn an_address_that_is_not_allowed_when_it_is_sent_fails() {
 async fn a_webhook_is_sent_after_the_commit_by_another_node_and_again_after_a_crash_with_the_same_id() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     let (_, secret) = secret(&fixture).await;
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
     let (second, third) = (fixture.app.second_node().await, fixture.app.second_node().await);
     // The receiver has the request, and the worker ends before it gets the response.
@@ -324,7 +321,9 @@ async fn a_guard_queues_webhooks_with_its_command_and_after_a_rejection() {
         "eventType": "updated", "conditionExpression": condition("title", "!=", json!("Blocked")),
         "successActions": [hook("/allowed")], "failureActions": [message("SHOW_ERROR", "No"), hook("/blocked")],
     });
-    create(&fixture, RULES, with(rule("g", "VALIDATION", "customers.deal"), fields)).await;
+    fixture
+        .create(RULES, with(rule("g", "VALIDATION", "customers.deal"), fields))
+        .await;
     let put = async |title: &str| {
         let request = fixture
             .app
@@ -347,7 +346,7 @@ async fn a_guard_queues_webhooks_with_its_command_and_after_a_rejection() {
 #[actix_web::test]
 async fn rul_4_a_dry_run_queues_no_webhook() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
 
     let input = json!({"entityType": "x.y", "dryRun": true});
     let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
@@ -365,7 +364,7 @@ async fn rul_4_a_dry_run_queues_no_webhook() {
 #[actix_web::test]
 async fn webhooks_are_erased_after_30_days() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
-    create(&fixture, RULES, calling(&receiver.url("/"), json!({}))).await;
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
     execute(&fixture, json!({})).await;
     fixture.app.run_jobs().await;
     let erase = async || {
@@ -390,7 +389,9 @@ async fn webhooks_are_erased_after_30_days() {
 async fn operators_list_webhooks_and_send_failed_ones_again() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     receiver.statuses(&[410, 200]);
-    create(&fixture, RULES, calling(&receiver.url("/secret"), json!({}))).await;
+    fixture
+        .create(RULES, calling(&receiver.url("/secret"), json!({})))
+        .await;
     execute(&fixture, json!({})).await;
     fixture.app.run_jobs().await;
     let call = || Call::internal(fixture.app.runtime());

@@ -19,7 +19,7 @@ async fn a_notification_is_shown_for_a_month_and_erased_a_day_later() {
     assert_eq!(
         (
             &fixture.get(&fixture.sign_in().await, LIST).await["total"],
-            fixture.count("notifications_notifications").await
+            fixture.app.count("notifications_notifications").await
         ),
         (&json!(0), 1)
     );
@@ -27,7 +27,7 @@ async fn a_notification_is_shown_for_a_month_and_erased_a_day_later() {
     fixture.send(&[done(fixture.a.admin, "B")]).await;
     fixture.run_due().await;
     assert_eq!(
-        fixture.count("notifications_notifications").await,
+        fixture.app.count("notifications_notifications").await,
         1,
         "only the new one"
     );
@@ -47,6 +47,6 @@ async fn a_deleted_user_leaves_no_notification_and_no_preference() {
     assert_eq!(status, 200, "{body}");
     fixture.app.deliver_events().await;
 
-    assert_eq!(fixture.count("notifications_notifications").await, 1);
-    assert_eq!(fixture.count("notifications_preferences").await, 1);
+    assert_eq!(fixture.app.count("notifications_notifications").await, 1);
+    assert_eq!(fixture.app.count("notifications_preferences").await, 1);
 }

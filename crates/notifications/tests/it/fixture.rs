@@ -165,9 +165,7 @@ impl Fixture {
     }
 
     pub(crate) async fn get(&self, token: &str, path: &str) -> Value {
-        let (status, body) = self.app.get(token, path).await;
-        assert_eq!(status, 200, "{path}: {body}");
-        body
+        self.app.read(token, path).await
     }
 
     /// Returns the notifications of a list.
@@ -183,11 +181,6 @@ impl Fixture {
 
     pub(crate) async fn prefer(&self, token: &str, items: Value) -> (u16, Value) {
         self.app.put(token, PREFERENCES, json!({ "items": items })).await
-    }
-
-    pub(crate) async fn count(&self, query: &str) -> i64 {
-        let rows = self.app.rows(&format!("select count(*) as n from {query}")).await;
-        rows[0]["n"].as_i64().expect("a number")
     }
 
     /// Runs the jobs that are due, those of schedules too.

@@ -129,5 +129,8 @@ async fn without_mail_there_is_no_job() {
         1
     );
 
-    assert_eq!(fixture.count("core_jobs where kind like 'notifications.%'").await, 0);
+    assert_eq!(
+        fixture.app.count("core_jobs where kind like 'notifications.%'").await,
+        0
+    );
 }

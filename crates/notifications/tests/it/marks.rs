@@ -10,7 +10,7 @@ async fn marks_are_idempotent_and_have_no_log_entry() {
     let token = &fixture.a.token;
     fixture.send(&[done(fixture.a.admin, "A")]).await;
     let one = fixture.listed(token, LIST).await.remove(0);
-    let entries = fixture.count("audit_action_logs").await;
+    let entries = fixture.app.count("audit_action_logs").await;
     let shown = async |status: &str| fixture.listed(token, &format!("{LIST}?status={status}")).await;
 
     for (mark, status, is_read) in [
@@ -32,7 +32,7 @@ async fn marks_are_idempotent_and_have_no_log_entry() {
     for mark in ["read", "unread"] {
         assert_eq!(fixture.mark(token, &one, mark).await, 409, "{mark} of a dismissed one");
     }
-    assert_eq!(fixture.count("audit_action_logs").await, entries);
+    assert_eq!(fixture.app.count("audit_action_logs").await, entries);
 }
 
 #[actix_web::test]

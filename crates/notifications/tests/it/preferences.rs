@@ -1,5 +1,6 @@
 //! Preferences.
 
+use actix_web::http::Method;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, LIST, PREFERENCES, done};
@@ -64,25 +65,14 @@ async fn not_2_a_muted_type_has_no_row_until_the_change_is_undone() {
         .prefer(token, json!([{"type": "samples.sample.failed", "email": false}]))
         .await;
     let before = rows().await;
-    let request = fixture
-        .app
-        .request(actix_web::http::Method::PUT, PREFERENCES)
-        .bearer(token);
-    let muted = request
-        .json(&json!({"items": [{"type": "samples.sample.done", "inApp": false}]}))
-        .send()
-        .await;
+    let body = json!({"items": [{"type": "samples.sample.done", "inApp": false}]});
+    let muted = fixture.app.send(token, Method::PUT, PREFERENCES, body).await;
     assert_eq!(muted.status, 200, "{}", muted.text());
 
     assert_eq!(fixture.send(&[done(user, "A")]).await, 0);
 
     assert_eq!(fixture.listed(token, LIST).await.len(), 0);
-    let operation = muted.operation().expect("an undoable operation");
-    let undo = json!({"undoToken": operation["undoToken"]});
-    let (status, undone) = fixture
-        .app
-        .post(token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (status, undone) = fixture.app.undo(token, &muted).await;
     assert_eq!(status, 200, "{undone}");
     let without_time = |mut rows: Vec<Value>| {
         for row in &mut rows {
@@ -92,11 +82,7 @@ async fn not_2_a_muted_type_has_no_row_until_the_change_is_undone() {
     };
     assert_eq!(without_time(rows().await), without_time(before));
     assert_eq!(fixture.send(&[done(user, "A")]).await, 1);
-    let redo = json!({"logId": undone["logId"]});
-    let (status, redone) = fixture
-        .app
-        .post(token, "/audit_logs/audit-logs/actions/redo", redo)
-        .await;
+    let (status, redone) = fixture.app.redo(token, &muted).await;
     assert_eq!(status, 200, "{redone}");
     assert_eq!(fixture.send(&[done(user, "A")]).await, 0);
 }
@@ -106,6 +92,7 @@ async fn a_change_without_an_effect_writes_no_entry() {
     let fixture = Fixture::new().await;
     let entries = async || {
         fixture
+            .app
             .count("audit_action_logs where resource_kind = 'notifications.preference'")
             .await
     };
@@ -116,7 +103,7 @@ async fn a_change_without_an_effect_writes_no_entry() {
     }
 
     assert_eq!(entries().await, 0);
-    assert_eq!(fixture.count("notifications_preferences").await, 0);
+    assert_eq!(fixture.app.count("notifications_preferences").await, 0);
 }
 
 #[actix_web::test]
@@ -149,29 +136,18 @@ async fn invalid_changes_are_rejected() {
             "{body}"
         );
     }
-    assert_eq!(fixture.count("notifications_preferences").await, 0);
+    assert_eq!(fixture.app.count("notifications_preferences").await, 0);
 }
 
 #[actix_web::test]
 async fn an_administrator_can_not_undo_the_change_of_another_user() {
     let fixture = Fixture::new().await;
     let (_, other) = fixture.user("other@alpha.example", &["employee"]).await;
-    let request = fixture
-        .app
-        .request(actix_web::http::Method::PUT, PREFERENCES)
-        .bearer(&other);
-    let changed = request
-        .json(&json!({"items": [{"type": "samples.sample.done", "inApp": false}]}))
-        .send()
-        .await;
-    let operation = changed.operation().expect("an undoable operation");
-    let undo = json!({"undoToken": operation["undoToken"]});
+    let body = json!({"items": [{"type": "samples.sample.done", "inApp": false}]});
+    let changed = fixture.app.send(&other, Method::PUT, PREFERENCES, body).await;
 
-    let (status, body) = fixture
-        .app
-        .post(&fixture.a.token, "/audit_logs/audit-logs/actions/undo", undo)
-        .await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &changed).await;
 
     assert!((400..500).contains(&status), "{status} {body}");
-    assert_eq!(fixture.count("notifications_preferences where not in_app").await, 1);
+    assert_eq!(fixture.app.count("notifications_preferences where not in_app").await, 1);
 }

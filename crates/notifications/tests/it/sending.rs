@@ -82,7 +82,7 @@ async fn only_active_users_of_the_tenant_get_notifications() {
 
     assert_eq!(fixture.send(&new).await, 1);
 
-    assert_eq!(fixture.count("notifications_notifications").await, 1);
+    assert_eq!(fixture.app.count("notifications_notifications").await, 1);
     assert_eq!(fixture.listed(&fixture.b.token, LIST).await, [Value::Null; 0]);
 }
 
@@ -99,10 +99,13 @@ async fn a_command_that_fails_sends_nothing() {
 
     assert_eq!(create("Rejected").await, 422);
 
-    assert_eq!(fixture.count("notifications_notifications").await, 0);
-    assert_eq!(fixture.count("core_jobs where kind like 'notifications.%'").await, 0);
+    assert_eq!(fixture.app.count("notifications_notifications").await, 0);
+    assert_eq!(
+        fixture.app.count("core_jobs where kind like 'notifications.%'").await,
+        0
+    );
     let name = "name = 'notifications.notification.created'";
-    assert_eq!(fixture.count(&format!("core_outbox_events where {name}")).await, 0);
+    assert_eq!(fixture.app.count(&format!("core_outbox_events where {name}")).await, 0);
     assert_eq!(create("Accepted").await, 201);
     let all = fixture.listed(&fixture.a.token, LIST).await;
     assert_eq!((all.len(), &all[0]["title"]), (1, &json!("Accepted has failed")));
@@ -151,7 +154,7 @@ async fn a_thousand_recipients_take_three_statements() {
         "{statements} against {base} without notifications"
     );
     let jobs = "core_jobs where kind = 'notifications.notification.send_mails'";
-    assert_eq!(fixture.count(jobs).await, 1);
+    assert_eq!(fixture.app.count(jobs).await, 1);
 }
 
 #[actix_web::test]
@@ -165,11 +168,12 @@ async fn repeats_at_the_same_time_have_one_row() {
     assert_eq!(sent, [2; 12]);
     assert_eq!(
         fixture
+            .app
             .count("notifications_notifications where group_key is not null")
             .await,
         1
     );
-    assert_eq!(fixture.count("notifications_notifications").await, 13);
+    assert_eq!(fixture.app.count("notifications_notifications").await, 13);
 }
 
 #[actix_web::test]

@@ -25,13 +25,20 @@ async fn fifty_persons_at_once_get_fifty_tenants() {
     fixture.app.run_jobs().await;
 
     assert_eq!(fixture.tenants("Same Name").await, 50);
-    let administrators = fixture.count("auth_users where email like 'person%@example.com'").await;
+    let administrators = fixture
+        .app
+        .count("auth_users where email like 'person%@example.com'")
+        .await;
     assert_eq!(administrators, 50);
     assert_eq!(
-        fixture.count("onboarding_requests where status = 'completed'").await,
+        fixture
+            .app
+            .count("onboarding_requests where status = 'completed'")
+            .await,
         50
     );
     let slugs = fixture
+        .app
         .count("directory_organizations where name = 'Same Name' and slug = 'same-name'")
         .await;
     assert_eq!(slugs, 50, "slugs are unique within a tenant");

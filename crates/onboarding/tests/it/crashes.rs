@@ -48,10 +48,10 @@ async fn onb_5_a_crash_at_any_statement_leaves_one_tenant() {
             assert_eq!(status["status"], "completed", "{name}");
             assert_eq!(fixture.tenants(&name).await, 1, "{name}");
             let users = format!("auth_users where email = '{email}'");
-            assert_eq!(fixture.count(&users).await, 1, "{name}");
+            assert_eq!(fixture.app.count(&users).await, 1, "{name}");
             let tenant = status["tenantId"].as_str().expect("a tenant");
             let roles = format!("auth_user_roles where tenant_id = '{tenant}'");
-            assert_eq!(fixture.count(&roles).await, 1, "{name}");
+            assert_eq!(fixture.app.count(&roles).await, 1, "{name}");
             let mails = fixture.app.mail().take();
             let ready = mails.iter().filter(|mail| mail.to == email).count();
             // A crash after the mail was sent, and before that was noted, sends it again: at most once more.

@@ -24,13 +24,13 @@ async fn onb_8_a_month_after_the_end_no_name_or_address_is_left() {
     fixture.app.run_jobs().await;
     fixture.app.advance(Duration::days(30));
     daily(&fixture).await;
-    assert_eq!(fixture.count("onboarding_requests").await, 2, "not yet");
+    assert_eq!(fixture.app.count("onboarding_requests").await, 2, "not yet");
     let young = fixture.person("young@example.com", "Young Co").await;
     fixture.app.advance(Duration::hours(26));
 
     daily(&fixture).await;
 
-    assert_eq!(fixture.count("onboarding_requests").await, 1);
+    assert_eq!(fixture.app.count("onboarding_requests").await, 1);
     assert_eq!(fixture.status(&young.status_token).await["status"], "expired");
     let platform = "tenant_id = '00000000-0000-0000-0000-000000000000'";
     let sql = format!("select * from audit_action_logs where {platform} and resource_kind = 'onboarding.request'");

@@ -121,20 +121,12 @@ impl Fixture {
     }
 
     pub(crate) async fn status(&self, token: &str) -> Value {
-        let response = self.app.request(Method::GET, &format!("{STATUS}?statusToken={token}"));
-        let response = response.send().await;
-        assert_eq!(response.status, 200, "{}", response.text());
-        response.json()
+        self.app.read("", &format!("{STATUS}?statusToken={token}")).await
     }
 
     /// Returns how many tenants have the name.
     pub(crate) async fn tenants(&self, name: &str) -> usize {
         let sql = format!("select id from directory_tenants where name = '{name}'");
         self.app.rows(&sql).await.len()
-    }
-
-    pub(crate) async fn count(&self, query: &str) -> i64 {
-        let rows = self.app.rows(&format!("select count(*) as n from {query}")).await;
-        rows[0]["n"].as_i64().expect("a number")
     }
 }

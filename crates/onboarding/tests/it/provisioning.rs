@@ -124,6 +124,7 @@ async fn onb_8_a_tenant_that_can_not_be_created_fails() {
     assert_eq!(fixture.tenants("New").await, 0);
     assert_eq!(
         fixture
+            .app
             .count("onboarding_requests where password_hash is not null")
             .await,
         0

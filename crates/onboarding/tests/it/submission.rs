@@ -133,7 +133,7 @@ async fn every_field_has_its_message() {
         assert_eq!(problem["fieldErrors"][field], problem["details"][0]["message"]);
         assert!(response.cookie("onboarding_status").is_none());
     }
-    assert_eq!(fixture.count("onboarding_requests").await, 0);
+    assert_eq!(fixture.app.count("onboarding_requests").await, 0);
     let all = fixture.submit(&json!({})).await.json();
     assert_eq!(
         all["fieldErrors"].as_object().map(serde_json::Map::len),
@@ -176,7 +176,7 @@ async fn other_sites_are_rejected() {
         let response = request.json(&body("new@example.com", "New")).send().await;
         assert_eq!(response.status, status, "{origin}");
     }
-    assert_eq!(fixture.count("onboarding_requests").await, 2);
+    assert_eq!(fixture.app.count("onboarding_requests").await, 2);
 }
 
 #[actix_web::test]
@@ -188,7 +188,7 @@ async fn onb_8_without_a_public_address_nothing_is_stored() {
     assert_eq!(response.status, 500);
     assert_eq!(response.json()["ok"], false);
     assert_eq!(response.json()["error"], "Sign-up is not configured");
-    assert_eq!(fixture.count("onboarding_requests").await, 0);
+    assert_eq!(fixture.app.count("onboarding_requests").await, 0);
 }
 
 #[actix_web::test]
@@ -224,7 +224,10 @@ async fn an_address_gets_one_mail_a_minute_and_three_a_day() {
     }
     assert_eq!(sent, [1, 1, 1, 0, 0, 0]);
     assert_eq!(
-        fixture.count("onboarding_requests where email_sent_at is null").await,
+        fixture
+            .app
+            .count("onboarding_requests where email_sent_at is null")
+            .await,
         9
     );
 }

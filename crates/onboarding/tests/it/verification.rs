@@ -104,6 +104,7 @@ async fn onb_3_the_fifth_wrong_password_ends_the_request() {
     fixture.app.run_jobs().await;
     assert_eq!(fixture.tenants("New").await, 0);
     let left = fixture
+        .app
         .count("onboarding_requests where password_hash is not null")
         .await;
     assert_eq!(left, 0);

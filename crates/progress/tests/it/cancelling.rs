@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use backoffice_core::Scope;
 use backoffice_core::jobs::Worker;
+use backoffice_test_support::UndoableWrite;
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
 use serde_json::{Value, json};
@@ -65,9 +66,9 @@ async fn job_9_a_running_job_stops_within_one_chunk_and_a_retry_does_exactly_the
         "{ACTIONS}?resourceKind=sample.thing&resourceId={}",
         undone.as_str().expect("an id")
     );
-    let (_, log) = fixture.app.get("anna", &log).await;
-    let token = json!({"undoToken": log["items"][0]["undoToken"]});
-    let (status, body) = fixture.app.post("anna", &format!("{ACTIONS}/undo"), token).await;
+    let log = fixture.app.read("anna", &log).await;
+    let last = UndoableWrite::from_entry(&log["items"][0]);
+    let (status, body) = fixture.app.undo("anna", last).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.numbers(&ids[..2]).await, [0, 7]);
     let again = fixture

@@ -25,15 +25,12 @@ async fn it_runs_once_for_a_command_an_undo_and_a_redo() {
     let rights = ["sample.thing.manage", "audit_logs.*"];
     fixture.people().set("anna", fixture.a.0, &rights, None);
     let thing = fixture.things(1, &[]).await[0];
-    let request = fixture.app.request(Method::PUT, "/sample/things").bearer("anna");
-    let response = request.json(&json!({"id": thing, "number": 1})).send().await;
-    let token = response.operation().expect("an operation")["undoToken"].clone();
+    let body = json!({"id": thing, "number": 1});
+    let response = fixture.app.send("anna", Method::PUT, "/sample/things", body).await;
 
-    let undo = "/audit_logs/audit-logs/actions/undo";
-    let (status, undone) = fixture.app.post("anna", undo, json!({"undoToken": token})).await;
+    let (status, _) = fixture.app.undo("anna", &response).await;
 
-    let redo = "/audit_logs/audit-logs/actions/redo";
-    let (again, _) = fixture.app.post("anna", redo, json!({"logId": undone["logId"]})).await;
+    let (again, _) = fixture.app.redo("anna", &response).await;
     assert_eq!((status, again), (200, 200));
     assert_eq!(runs(&fixture).await, [json!([thing]), json!([thing]), json!([thing])]);
 }

@@ -144,9 +144,7 @@ impl Fixture {
 
     /// Returns the job, as the caller sees it.
     pub(crate) async fn job(&self, token: &str, id: Uuid) -> Value {
-        let (status, body) = self.app.get(token, &format!("{JOBS}/{id}")).await;
-        assert_eq!(status, 200, "{body}");
-        body
+        self.app.read(token, &format!("{JOBS}/{id}")).await
     }
 
     /// Returns the status and the counts: total, processed, succeeded, skipped and failed.

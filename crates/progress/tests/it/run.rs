@@ -1,5 +1,6 @@
 //! A bulk job from its request to its end.
 
+use backoffice_test_support::UndoableWrite;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, JOBS, builder};
@@ -72,16 +73,12 @@ async fn crm_7_only_the_requester_undoes_an_item() {
         .map(|one| one["undoToken"].clone())
         .collect();
     assert_eq!(tokens.len(), 4, "the request and three items: {log}");
-    let token_of = |id: &uuid::Uuid| {
+    let write_of = |id: &uuid::Uuid| {
         let entries = log["items"].as_array().expect("entries");
         let entry = entries.iter().find(|one| one["resourceId"] == json!(id));
-        json!({"undoToken": entry.expect("an entry")["undoToken"]})
+        UndoableWrite::from_entry(entry.expect("an entry"))
     };
-    let undo = |token: &'static str, id| {
-        fixture
-            .app
-            .post(token, "/audit_logs/audit-logs/actions/undo", token_of(id))
-    };
+    let undo = |token: &'static str, id| fixture.app.undo(token, write_of(id));
     assert_eq!(undo("adam", &ids[0]).await.0, 400);
 
     let edit = json!({"id": ids[1], "number": 9});

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{call, calling, catalog_key, entries, failures, key, product, products, settle};
-use crate::fixture::{DEALS, RULES, condition, create, deal, fixture, logs, message, rule, stored, with};
+use crate::fixture::{DEALS, RULES, condition, deal, fixture, logs, message, rule, stored, with};
 
 const JOBS: &str = "select state from core_jobs where kind = 'business_rules.platform.call'";
 
@@ -11,7 +11,7 @@ const JOBS: &str = "select state from core_jobs where kind = 'business_rules.pla
 async fn a_guard_calls_the_platform_once_after_the_commit() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    let rule_id = create(&fixture, RULES, calling("GUARD", &product(key))).await;
+    let rule_id = fixture.create(RULES, calling("GUARD", &product(key))).await;
 
     let id = deal(&fixture, "D").await;
     let before = products(&fixture).await.len();
@@ -43,11 +43,13 @@ async fn a_rejected_command_calls_nothing() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
     let first = json!({"priority": 200});
-    create(&fixture, RULES, with(calling("GUARD", &product(key)), first)).await;
+    fixture
+        .create(RULES, with(calling("GUARD", &product(key)), first))
+        .await;
     let actions = json!({"failureActions": [product(key), message("SHOW_ERROR", "No")]});
     let blocks = with(rule("blocks", "GUARD", "customers.deal"), actions);
     let fields = json!({"conditionExpression": condition("title", "=", json!("Good"))});
-    create(&fixture, RULES, with(blocks, fields)).await;
+    fixture.create(RULES, with(blocks, fields)).await;
 
     let (status, body) = fixture.app.post(&fixture.a.token, DEALS, json!({"title": "Bad"})).await;
     settle(&fixture).await;
@@ -67,7 +69,7 @@ async fn a_rejected_command_calls_nothing() {
 async fn a_command_that_fails_after_its_guards_calls_nothing() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("GUARD", &product(key))).await;
+    fixture.create(RULES, calling("GUARD", &product(key))).await;
     // The entry is written behind the guards.
     let fails = "create function fails() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$; \
         create trigger fails before insert on audit_action_logs for each row when (new.command_id = 'customers.deal.create') \
@@ -86,7 +88,7 @@ async fn a_command_that_fails_after_its_guards_calls_nothing() {
 async fn the_same_job_of_a_guard_twice_has_one_effect() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("GUARD", &product(key))).await;
+    fixture.create(RULES, calling("GUARD", &product(key))).await;
     deal(&fixture, "D").await;
     let payload = fixture
         .app
@@ -112,7 +114,7 @@ async fn the_same_job_of_a_guard_twice_has_one_effect() {
 async fn a_failed_call_of_a_guard_is_announced() {
     let fixture = fixture().await;
     let (role, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("GUARD", &product(key))).await;
+    fixture.create(RULES, calling("GUARD", &product(key))).await;
     deal(&fixture, "D").await;
     fixture.acl(role, &["catalog.products.view"], None).await;
 
@@ -130,12 +132,9 @@ async fn rul_8_a_guard_that_changes_its_own_record_stops() {
     fixture.role("Seller", &["customers.*"], None).await;
     let key = key(&fixture, "Seller", None).await;
     let body = json!({"id": "{{entityId}}", "title": "{{data.title}}+"});
-    create(
-        &fixture,
-        RULES,
-        calling("GUARD", &call("PUT /customers/deals", key, body)),
-    )
-    .await;
+    fixture
+        .create(RULES, calling("GUARD", &call("PUT /customers/deals", key, body)))
+        .await;
 
     let id = deal(&fixture, "D").await;
     settle(&fixture).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{call, calling, key};
-use crate::fixture::{EXECUTE, RULES, create, deal, fixture_with, logs, stored};
+use crate::fixture::{EXECUTE, RULES, deal, fixture_with, logs, stored};
 
 /// A rule that changes a locked deal.
 async fn hanging(config: &str) -> (TwoTenants, Uuid) {
@@ -15,12 +15,9 @@ async fn hanging(config: &str) -> (TwoTenants, Uuid) {
     fixture.role("Seller", &["customers.*"], None).await;
     let key = key(&fixture, "Seller", None).await;
     let body = json!({"id": "{{entityId}}", "title": "New"});
-    create(
-        &fixture,
-        RULES,
-        calling("ACTION", &call("PUT /customers/deals", key, body)),
-    )
-    .await;
+    fixture
+        .create(RULES, calling("ACTION", &call("PUT /customers/deals", key, body)))
+        .await;
     let id = deal(&fixture, "Old").await;
     let lock = format!("begin; select id from customers_deals where id = '{id}' for update");
     fixture.app.sql(&lock).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{KEYS, call, calling, catalog_key, entries, failures, key, product, products, settle};
-use crate::fixture::{DEALS, EXECUTE, RULES, create, deal, fixture, logs, rule, stored, with};
+use crate::fixture::{DEALS, EXECUTE, RULES, deal, fixture, logs, rule, stored, with};
 
 const UPDATE: &str = "customers.deal.update";
 
@@ -31,7 +31,7 @@ fn result(rule: &Value) -> &Value {
 async fn an_execution_calls_the_platform_as_its_caller() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    let rule_id = create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    let rule_id = fixture.create(RULES, calling("ACTION", &product(key))).await;
 
     let executed = execute(&fixture, &fixture.a.token, json!({"entityId": "x"})).await;
 
@@ -56,7 +56,7 @@ async fn a_call_is_a_use_of_its_key() {
     let (_, key) = catalog_key(&fixture).await;
     fixture.role("Other", &["catalog.*"], None).await;
     let unused = self::key(&fixture, "Other", None).await;
-    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    fixture.create(RULES, calling("ACTION", &product(key))).await;
     execute(&fixture, &fixture.a.token, json!({"dryRun": true})).await;
     let last_use = async |key: Uuid| {
         let (_, page) = fixture.app.get(&fixture.a.token, KEYS).await;
@@ -83,7 +83,7 @@ async fn a_call_is_a_use_of_its_key() {
 async fn a_dry_run_calls_nothing() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    fixture.create(RULES, calling("ACTION", &product(key))).await;
 
     let executed = execute(&fixture, &fixture.a.token, json!({"dryRun": true})).await;
 
@@ -97,7 +97,9 @@ async fn an_event_calls_the_platform_as_the_rule_in_its_organization() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
     let fields = json!({"organizationId": fixture.a.organization, "eventType": "updated"});
-    let rule_id = create(&fixture, RULES, with(calling("ACTION", &product(key)), fields)).await;
+    let rule_id = fixture
+        .create(RULES, with(calling("ACTION", &product(key)), fields))
+        .await;
     let id = deal(&fixture, "Old").await;
     rename(&fixture, id, "New").await;
 
@@ -122,7 +124,7 @@ async fn an_event_calls_the_platform_as_the_rule_in_its_organization() {
 async fn the_same_job_twice_has_one_effect() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    fixture.create(RULES, calling("ACTION", &product(key))).await;
     deal(&fixture, "D").await;
     settle(&fixture).await;
     assert_eq!(products(&fixture).await.len(), 1);
@@ -142,7 +144,7 @@ async fn the_same_job_twice_has_one_effect() {
 async fn rul_18_a_key_that_has_lost_its_role_fails_with_the_status_only() {
     let fixture = fixture().await;
     let (role, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    fixture.create(RULES, calling("ACTION", &product(key))).await;
     fixture.acl(role, &["catalog.products.view"], None).await;
 
     let executed = execute(&fixture, &fixture.a.token, json!({})).await;
@@ -163,13 +165,13 @@ async fn rul_18_a_revoked_or_expired_key_sends_no_request() {
     let fixture = fixture().await;
     let (_, revoked) = catalog_key(&fixture).await;
     let expiring = key(&fixture, "Catalog", None).await;
-    create(&fixture, RULES, calling("ACTION", &product(revoked))).await;
-    create(
-        &fixture,
-        RULES,
-        with(calling("ACTION", &product(expiring)), json!({"ruleId": "other"})),
-    )
-    .await;
+    fixture.create(RULES, calling("ACTION", &product(revoked))).await;
+    fixture
+        .create(
+            RULES,
+            with(calling("ACTION", &product(expiring)), json!({"ruleId": "other"})),
+        )
+        .await;
     let path = format!("{KEYS}?id={revoked}");
     assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);
     let sql = format!("update api_keys_keys set expires_at = '2026-11-20T07:00:00Z' where id = '{expiring}'");
@@ -190,10 +192,12 @@ async fn a_key_of_another_tenant_or_organization_sends_no_request() {
     let (_, own) = catalog_key(&fixture).await;
     let body = json!({"name": "Beta", "roles": ["admin"], "organizationId": null});
     let (_, foreign) = fixture.app.post(&fixture.b.token, KEYS, body).await;
-    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
+    let branch = fixture.organization("Branch", None).await;
     let of_branch = key(&fixture, "Catalog", Some(branch)).await;
     let fields = json!({"organizationId": fixture.a.organization});
-    let id = create(&fixture, RULES, with(calling("ACTION", &product(own)), fields)).await;
+    let id = fixture
+        .create(RULES, with(calling("ACTION", &product(own)), fields))
+        .await;
     for key in [foreign["id"].clone(), json!(of_branch)] {
         // Saving such a rule is rejected, so that only a change in the database shows the check of the run.
         let sql = format!(
@@ -214,7 +218,7 @@ async fn a_key_of_another_tenant_or_organization_sends_no_request() {
 async fn a_stored_endpoint_that_is_not_in_the_list_is_not_called() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    let id = create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    let id = fixture.create(RULES, calling("ACTION", &product(key))).await;
     let sql = format!(
         "update business_rules_rules set success_actions = jsonb_set(success_actions, '{{0,config,endpoint}}', '\"POST /auth/roles\"') \
          where id = '{id}'"
@@ -234,7 +238,7 @@ async fn a_stored_endpoint_that_is_not_in_the_list_is_not_called() {
 async fn rul_13_the_caller_of_an_execution_limits_the_key() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
-    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    fixture.create(RULES, calling("ACTION", &product(key))).await;
     let role = fixture.role("Executor", &["business_rules.execute"], None).await;
     let (_, executor) = fixture.user("executor@alpha.test", &["Executor"]).await;
 
@@ -261,7 +265,7 @@ async fn values_are_percent_encoded_in_the_query_and_responses_are_not_stored() 
     let key = key(&fixture, "Reader", None).await;
     deal(&fixture, "Secret & co").await;
     let list = call("GET /customers/deals?search={{data.text}}&pageSize=1", key, Value::Null);
-    create(&fixture, RULES, calling("ACTION", &list)).await;
+    fixture.create(RULES, calling("ACTION", &list)).await;
 
     for (text, expected) in [("Secret & co", 200), ("x&pageSize=0", 200)] {
         let executed = execute(&fixture, &fixture.a.token, json!({"data": {"text": text}})).await;
@@ -280,12 +284,12 @@ async fn rul_8_a_rule_that_starts_itself_by_a_call_stops() {
     let key = key(&fixture, "Seller", None).await;
     let body = json!({"id": "{{entityId}}", "title": "{{data.title}}+"});
     let fields = json!({"eventType": "updated"});
-    create(
-        &fixture,
-        RULES,
-        with(calling("ACTION", &call("PUT /customers/deals", key, body)), fields),
-    )
-    .await;
+    fixture
+        .create(
+            RULES,
+            with(calling("ACTION", &call("PUT /customers/deals", key, body)), fields),
+        )
+        .await;
     let id = deal(&fixture, "D").await;
     rename(&fixture, id, "E").await;
 
@@ -310,7 +314,7 @@ async fn a_job_that_a_call_has_requested_stays_an_effect_of_the_rule() {
         json!({"ids": ids, "ownerUserId": "{{data.title}}"}),
     );
     let fields = json!({"eventType": "created"});
-    let rule_id = create(&fixture, RULES, with(calling("ACTION", &bulk), fields)).await;
+    let rule_id = fixture.create(RULES, with(calling("ACTION", &bulk), fields)).await;
     let owner = fixture.a.admin.to_string();
     let id = deal(&fixture, &owner).await;
 
@@ -339,7 +343,7 @@ async fn a_job_that_a_call_has_requested_stays_an_effect_of_the_rule() {
 #[actix_web::test]
 async fn a_header_from_outside_makes_no_effect_of_a_rule() {
     let fixture = fixture().await;
-    let rule_id = create(&fixture, RULES, rule("r", "ACTION", "customers.deal")).await;
+    let rule_id = fixture.create(RULES, rule("r", "ACTION", "customers.deal")).await;
     let headers = [
         ("x-rule-id", rule_id.to_string()),
         ("x-internal-caller", "system".to_owned()),

@@ -1,10 +1,11 @@
 //! What is checked when a rule that calls the platform is saved.
 
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{KEYS, call, calling, catalog_key, key, product};
-use crate::fixture::{RULES, action, codes, create, fixture, rule, with};
+use crate::fixture::{RULES, action, fixture, rule, with};
 
 #[actix_web::test]
 async fn rul_14_an_endpoint_outside_of_the_list_is_rejected() {
@@ -31,9 +32,9 @@ async fn rul_14_an_endpoint_outside_of_the_list_is_rejected() {
         let error = body["error"].as_str().unwrap_or_default();
         assert!(error.starts_with("Action 2: endpoint"), "{endpoint}: {body}");
         let expected = [("failureActions[1].config.endpoint", "unknown_reference")];
-        assert_eq!(codes(&body), expected, "{endpoint}");
+        assert_eq!(details(&body), expected, "{endpoint}");
     }
-    create(&fixture, RULES, calling("ACTION", &product(key))).await;
+    fixture.create(RULES, calling("ACTION", &product(key))).await;
 }
 
 #[actix_web::test]
@@ -51,7 +52,7 @@ async fn an_editor_needs_the_feature_to_create_keys() {
         (403, &json!(["api_keys.create"]))
     );
 
-    let id = create(&fixture, RULES, body.clone()).await;
+    let id = fixture.create(RULES, body.clone()).await;
     let change = json!({"id": id, "ruleName": "Other"});
     assert_eq!(fixture.app.put(&editor, RULES, change.clone()).await.0, 403);
     let features = [&features[..], &["api_keys.create"]].concat();
@@ -90,7 +91,7 @@ async fn a_key_that_is_not_in_the_list_is_rejected() {
 
         assert_eq!(status, 400, "{body}");
         assert_eq!(
-            codes(&body),
+            details(&body),
             [("successActions[0].config.apiKeyId", "unknown_reference")]
         );
         assert!(
@@ -100,16 +101,15 @@ async fn a_key_that_is_not_in_the_list_is_rejected() {
                 .starts_with("Action 1: apiKeyId")
         );
     }
-    create(&fixture, RULES, calling("GUARD", &product(wide))).await;
+    fixture.create(RULES, calling("GUARD", &product(wide))).await;
 }
 
 #[actix_web::test]
 async fn a_key_of_another_organization_is_rejected() {
     let fixture = fixture().await;
     fixture.role("Catalog", &["catalog.*"], None).await;
-    let branch = create(&fixture, "/directory/organizations", json!({"name": "Branch"})).await;
-    let below = json!({"name": "Below", "parentId": branch});
-    let below = create(&fixture, "/directory/organizations", below).await;
+    let branch = fixture.organization("Branch", None).await;
+    let below = fixture.organization("Below", Some(branch)).await;
     let own = key(&fixture, "Catalog", Some(fixture.a.organization)).await;
     let of_branch = key(&fixture, "Catalog", Some(branch)).await;
     let rule = |key: Uuid, number: u32, organization: Option<Uuid>| {
@@ -169,5 +169,5 @@ async fn all_faults_of_a_call_are_reported() {
         (config("failure", 1, "apiKeyId"), "invalid_type"),
     ];
     let expected: Vec<(&str, &str)> = expected.iter().map(|(path, code)| (path.as_str(), *code)).collect();
-    assert_eq!(codes(&body), expected);
+    assert_eq!(details(&body), expected);
 }
