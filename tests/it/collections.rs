@@ -13,7 +13,6 @@ use crate::bad_input::parameters;
 use crate::call::Call;
 use crate::endpoints::{Entry, Setting};
 use crate::fixture::{Account, Fixture};
-use crate::history::{operation, undo};
 use crate::scenarios::{rich, scenarios};
 
 /// Reads of several rows, or of one by a path, that carry no entity tag.
@@ -204,13 +203,13 @@ async fn no_change_is_hidden(part: usize) {
         let what = format!("{} ({})", scenario.command, scenario.state);
         let response = (scenario.call)(&fixture.a).send(&fixture.app, &caller.token).await;
         assert!(response.status < 300, "{what}: {}", response.text());
-        let done = operation(&response);
+        let done = response.undoable_write();
         let before: Vec<String> = known.iter().map(|one| one.tag.clone()).collect();
         known = compare(fixture, known, caller, &what).await;
         if known.iter().any(|one| !before.contains(&one.tag)) {
             changed.insert(scenario.command);
         }
-        let (status, body) = undo(&fixture.app, caller, &done.token).await;
+        let (status, body) = fixture.app.undo(&caller.token, &done).await;
         assert_eq!(status, 200, "{what}: {body}");
         known = compare(fixture, known, caller, &format!("{what}, undone")).await;
     }

@@ -9,7 +9,6 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use crate::fixture::{Account, Fixture, TenantFixture, builder, id, text};
-use crate::history::UNDO;
 
 const STREAM: &str = "/events/stream";
 const USERS: &str = "/auth/users";
@@ -216,13 +215,9 @@ async fn sessions_the_sidebar_and_undoing_itself_stay_inside() {
     assert!(matches!(status, 200 | 201), "{body}");
     assert!(stream.is_silent().await);
 
-    let rename = fixture.app.request(Method::PUT, ROLES).bearer(&tenant_admin.token);
-    let renamed = rename.json(&json!({"id": role, "name": "Renamed"})).send().await;
-    let token = text(&renamed.operation().expect("undoable")["undoToken"]);
-    let (status, body) = fixture
-        .app
-        .post(&tenant_admin.token, UNDO, json!({"undoToken": token}))
-        .await;
+    let rename = json!({"id": role, "name": "Renamed"});
+    let renamed = fixture.app.send(&tenant_admin.token, Method::PUT, ROLES, rename).await;
+    let (status, body) = fixture.app.undo(&tenant_admin.token, &renamed).await;
     assert_eq!(status, 200, "{body}");
 
     assert_eq!(stream.event().await.1, "auth.role.updated");

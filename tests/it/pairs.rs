@@ -7,7 +7,7 @@ mod selection;
 
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::fixture::{Account, Fixture, TenantFixture, id};
@@ -22,25 +22,17 @@ const ORGANIZATIONS: &str = "/directory/organizations";
 /// The features of a user who manages accounts; none of the customers.
 const MANAGER: [&str; 5] = ["auth.*", "api_keys.*", "audit_logs.*", "catalog.*", "progress.*"];
 
-async fn send(fixture: &Fixture, token: &str, method: Method, path: &str, body: Value) -> TestResponse {
-    fixture.app.request(method, path).bearer(token).json(&body).send().await
-}
-
 async fn ids(fixture: &Fixture, token: &str, path: &str) -> Vec<Uuid> {
-    let (status, body) = fixture.app.get(token, path).await;
-    assert_eq!(status, 200, "{path}: {body}");
+    let body = fixture.app.read(token, path).await;
     let items = body["items"].as_array().expect("a list");
     items.iter().map(|item| id(&item["id"])).collect()
 }
 
 /// Creates a deal in this organization as the admin.
 async fn deal(fixture: &Fixture, tenant_fixture: &TenantFixture, organization: Uuid) -> (Uuid, TestResponse) {
-    let request = fixture
-        .app
-        .request(Method::POST, DEALS)
-        .bearer(&tenant_fixture.tenant_admin.token);
+    let token = &tenant_fixture.tenant_admin.token;
     let body = json!({"title": "A deal", "organizationId": organization});
-    let response = request.json(&body).send().await;
+    let response = fixture.app.send(token, Method::POST, DEALS, body).await;
     assert_eq!(response.status, 201, "{}", response.text());
     (id(&response.json()["id"]), response)
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
+use backoffice_test_support::{REDO, UNDO};
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::call::Call;
 use crate::fixture::{Fixture, builder};
-use crate::history::{self, REDO, UNDO, operation, unavailable};
+use crate::history::unavailable;
 
 const BUSY_MS: usize = 100;
 
@@ -17,7 +18,10 @@ const BUSY_MS: usize = 100;
 async fn aud_9_of_many_undos_one_succeeds() {
     let fixture = Fixture::of(builder().pool_size(16)).await;
     let call = Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Renamed"}));
-    let done = operation(&call.send(&fixture.app, &fixture.a.tenant_admin.token).await);
+    let done = call
+        .send(&fixture.app, &fixture.a.tenant_admin.token)
+        .await
+        .undoable_write();
 
     let responses = together(&fixture, UNDO, json!({"undoToken": done.token})).await;
 
@@ -37,8 +41,11 @@ async fn aud_9_of_many_undos_one_succeeds() {
 async fn aud_9_of_many_redos_one_succeeds() {
     let fixture = Fixture::of(builder().pool_size(16)).await;
     let call = Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Renamed"}));
-    let done = operation(&call.send(&fixture.app, &fixture.a.tenant_admin.token).await);
-    history::undo(&fixture.app, &fixture.a.tenant_admin, &done.token).await;
+    let done = call
+        .send(&fixture.app, &fixture.a.tenant_admin.token)
+        .await
+        .undoable_write();
+    fixture.app.undo(&fixture.a.tenant_admin.token, &done).await;
 
     let responses = together(&fixture, REDO, json!({"logId": done.log_id})).await;
 
@@ -52,10 +59,13 @@ async fn aud_9_undos_on_two_nodes_meet_in_the_database() {
     let fixture = Fixture::of(builder().pool_size(8)).await;
     let node = fixture.app.second_node().await;
     let call = Call::put("/auth/roles", json!({"id": fixture.a.role, "name": "Renamed"}));
-    let done = operation(&call.send(&fixture.app, &fixture.a.tenant_admin.token).await);
+    let done = call
+        .send(&fixture.app, &fixture.a.tenant_admin.token)
+        .await
+        .undoable_write();
 
     let apps = [&fixture.app, &node].into_iter().cycle().take(40);
-    let responses = join_all(apps.map(|app| history::undo(app, &fixture.a.tenant_admin, &done.token))).await;
+    let responses = join_all(apps.map(|app| app.undo(&fixture.a.tenant_admin.token, &done))).await;
 
     assert_eq!((count(&responses, 200), count(&responses, 400)), (1, 39));
     assert_eq!(entries(&fixture, "undo").await, 1);
@@ -71,7 +81,7 @@ async fn aud_21_edits_and_undos_of_one_record_at_once_form_one_chain() {
     let tenant_admin = &fixture.a.tenant_admin;
     let edit = async |name: String| {
         let call = Call::put("/auth/roles", json!({"id": fixture.a.role, "name": name}));
-        operation(&call.send(&fixture.app, &tenant_admin.token).await)
+        call.send(&fixture.app, &tenant_admin.token).await.undoable_write()
     };
     let entries = format!(
         "select count(*) as n from audit_action_logs where resource_kind = 'auth.role' and resource_id = '{}'",
@@ -91,9 +101,9 @@ async fn aud_21_edits_and_undos_of_one_record_at_once_form_one_chain() {
         };
         // The edit and the undo take turns at being sent first.
         let (edited, (status, body)) = if round % 2 == 0 {
-            join(edited, history::undo(&node, tenant_admin, &last.token)).await
+            join(edited, node.undo(&tenant_admin.token, &last)).await
         } else {
-            let (undo, edited) = join(history::undo(&node, tenant_admin, &last.token), edited).await;
+            let (undo, edited) = join(node.undo(&tenant_admin.token, &last), edited).await;
             (edited, undo)
         };
         match status {

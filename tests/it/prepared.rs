@@ -5,15 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use actix_web::http::Method;
-use backoffice_test_support::FaultProxy;
+use backoffice_test_support::{FaultProxy, REDO, UNDO};
 use serde_json::json;
 
 use crate::call::Call;
 use crate::endpoints::Setting;
 use crate::fixture::{Fixture, builder};
-use crate::history::{self, REDO, UNDO};
 use crate::scenarios::{rich, run, scenarios};
-use crate::transactions::{last_entry, token};
+use crate::transactions::{last_entry, write_of};
 
 /// Repetitions after the first one. A connection that keeps too many statements forgets all of them once, so only those count that each repetition prepares.
 const REPETITIONS: usize = 2;
@@ -89,11 +88,11 @@ async fn a_repeated_command_prepares_nothing() {
             let _earlier = app.proxy().take_prepared();
             run(&fixture, admin, &(scenario.call)(&fixture.a)).await;
             let log_id = last_entry(&fixture).await;
-            let undo = Call::post(UNDO, json!({"undoToken": token(&fixture, log_id).await}));
+            let undo = Call::post(UNDO, json!({"undoToken": write_of(&fixture, log_id).await.token}));
             run(&fixture, admin, &undo).await;
             run(&fixture, admin, &Call::post(REDO, json!({ "logId": log_id }))).await;
-            let token = token(&fixture, last_entry(&fixture).await).await;
-            let (status, body) = history::undo(app, admin, &token).await;
+            let redone = write_of(&fixture, last_entry(&fixture).await).await;
+            let (status, body) = app.undo(&admin.token, redone).await;
             assert_eq!(status, 200, "{}: {body}", scenario.command);
             app.deliver_events().await;
             again.add(app.proxy());

@@ -3,7 +3,6 @@
 use backoffice_core::records::RecordKind;
 
 use crate::fixture::Fixture;
-use crate::history::operation;
 use crate::scenarios::{rich, scenarios};
 
 #[actix_web::test]
@@ -19,7 +18,7 @@ async fn the_offered_fields_are_those_of_snapshots() {
         let request = (scenario.call)(&fixture.a).request(&fixture.app, &fixture.a.tenant_admin.token);
         let response = request.send().await;
         assert!(response.status < 300, "{}: {}", scenario.command, response.text());
-        let entry = operation(&response).log_id;
+        let entry = response.undoable_write().log_id;
         let rows = format!(
             "select coalesce(snapshot_after, snapshot_before) as snapshot from audit_action_logs where id = '{entry}'"
         );

@@ -5,13 +5,12 @@ mod event;
 
 use actix_web::http::Method;
 use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE};
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, UndoableWrite};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
-use crate::fixture::{Account, Fixture, PASSWORD, builder, sign_in, text};
-use crate::history;
+use crate::fixture::{Account, Fixture, PASSWORD, builder, sign_in};
 use event::{Event, Key};
 
 /// The state of the user's mailed tokens after the event.
@@ -238,7 +237,8 @@ async fn takes_effect(event: Event) {
         return;
     };
     let undoing = event.undone_by(&fixture);
-    let (undone, why) = history::undo(&fixture.app, undoing, &text(&operation["undoToken"])).await;
+    let operation = UndoableWrite::from_entry(&operation);
+    let (undone, why) = fixture.app.undo(&undoing.token, operation).await;
     assert_eq!(undone, 200, "{event:?}: {why}");
     let back = |then| if then == Then::Filtered { Then::GoesOn } else { then };
     let again = statuses(&fixture.app, &sessions, &key).await;

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, TenantFixture, id, text};
-use crate::history::{operation, redo, undo};
 use crate::{catalog, customers};
 
 /// A list whose search uses the index: path, table, and the condition under which a row contains the text `%1`.
@@ -258,10 +257,10 @@ async fn texts_follow_their_rows() {
     for search in ["zanzibar", "kilimanjaro"] {
         compare(&fixture, &fixture.a, search).await;
     }
-    let renaming = operation(&renamed);
-    assert_eq!(undo(app, admin, &renaming.token).await.0, 200);
+    let renaming = renamed.undoable_write();
+    assert_eq!(app.undo(&admin.token, &renaming).await.0, 200);
     compare(&fixture, &fixture.a, "zanzibar").await;
-    assert_eq!(redo(app, admin, renaming.log_id).await.0, 200);
+    assert_eq!(app.redo(&admin.token, &renaming).await.0, 200);
     compare(&fixture, &fixture.a, "zanzibar").await;
     let path = format!("/customers/companies?id={company}");
     assert_eq!(app.delete(&admin.token, &path, Value::Null).await.0, 200);

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use actix_web::http::Method;
-use backoffice_test_support::{DatabaseSnapshot, FaultMode, TestResponse};
+use backoffice_test_support::{DatabaseSnapshot, FaultMode, REDO, TestResponse, UNDO, UndoableWrite};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
 use crate::endpoints::Setting;
 use crate::fixture::{Account, Fixture, builder};
-use crate::history::{REDO, UNDO};
 use crate::scenarios::{rich, scenarios};
 
 /// More statements than any request sends.
@@ -186,20 +185,16 @@ async fn walk(group: &str, mode: FaultMode) -> Vec<Tried> {
         let what = scenario.command;
         tried.push(attempt(fixture, &known, admin, &(scenario.call)(&fixture.a), what, mode).await);
         let log_id = last_entry(fixture).await;
-        let undo = Call::post(UNDO, json!({"undoToken": token(fixture, log_id).await}));
+        let undo = Call::post(UNDO, json!({"undoToken": write_of(fixture, log_id).await.token}));
         tried.push(attempt(fixture, &known, admin, &undo, &format!("undo of {what}"), mode).await);
         let redo = Call::post(REDO, json!({"logId": log_id}));
         tried.push(attempt(fixture, &known, admin, &redo, &format!("redo of {what}"), mode).await);
         // Restores the state that the next command expects.
-        let token = token(fixture, last_entry(fixture).await).await;
-        let (status, body) = undo_again(fixture, &token).await;
+        let redone = write_of(fixture, last_entry(fixture).await).await;
+        let (status, body) = fixture.app.undo(&admin.token, redone).await;
         assert_eq!(status, 200, "{what}, undo again: {body}");
     }
     tried
-}
-
-async fn undo_again(fixture: &Fixture, token: &str) -> (u16, Value) {
-    crate::history::undo(&fixture.app, &fixture.a.tenant_admin, token).await
 }
 
 /// The commands that can't be undone, with the endpoint that runs each. The last one leaves no user who could send another request.
@@ -507,8 +502,7 @@ pub(crate) async fn last_entry(fixture: &Fixture) -> Uuid {
     crate::fixture::id(&fixture.app.rows(&sql).await[0]["id"])
 }
 
-/// Returns the undo token from the log; after a lost response the owner has no other way to learn it.
-pub(crate) async fn token(fixture: &Fixture, log_id: Uuid) -> String {
-    let entry = crate::history::entry(&fixture.app, &fixture.a.tenant_admin, log_id).await;
-    crate::fixture::text(&entry["undoToken"])
+/// Returns the write of an entry of the log; after a lost response the owner has no other way to learn the undo token.
+pub(crate) async fn write_of(fixture: &Fixture, log_id: Uuid) -> UndoableWrite {
+    UndoableWrite::from_entry(&crate::history::entry(&fixture.app, &fixture.a.tenant_admin, log_id).await)
 }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backoffice_test_support::DatabaseSnapshot;
+use backoffice_test_support::{DatabaseSnapshot, UndoableWrite};
 use serde_json::{Value, json};
 
 use crate::fixture::{Account, Fixture, id, text};
-use crate::history::{Operation, operation, redo, undo};
 use crate::scenarios::{Scenario, rich, scenarios, undoable};
-use crate::transactions::{last_entry, token};
+use crate::transactions::{last_entry, write_of};
 
 /// Tables that no undo restores: the record of actions, and sessions. A store of files remains without its partition, because objects may still have
 /// to be removed from it.
@@ -79,11 +78,7 @@ async fn aud_1_aud_2_commands_of_jobs_are_undone_and_redone_exactly() {
             break;
         };
         let log_id = last_entry(&fixture).await;
-        let done = Operation {
-            log_id,
-            token: token(&fixture, log_id).await,
-            resource: log_id,
-        };
+        let done = write_of(&fixture, log_id).await;
         restored(
             &fixture,
             &fixture.a.tenant_admin,
@@ -107,26 +102,30 @@ async fn invariant(fixture: &Fixture, caller: &Account, scenario: &Scenario) {
     }
     let response = request.send().await;
     assert!(response.status < 300, "{what}: {} {}", response.status, response.text());
-    let done = operation(&response);
+    let done = response.undoable_write();
     assert_eq!(response.operation().expect("a header")["commandId"], scenario.command);
     restored(fixture, caller, &what, &before, &done).await;
 }
 
 /// Checks the invariant after the run.
-async fn restored(fixture: &Fixture, caller: &Account, what: &str, before: &DatabaseSnapshot, done: &Operation) {
+async fn restored(fixture: &Fixture, caller: &Account, what: &str, before: &DatabaseSnapshot, done: &UndoableWrite) {
     let after = snapshot(fixture).await;
     assert_ne!(after, *before, "{what}: it does something");
 
-    let (status, body) = undo(&fixture.app, caller, &done.token).await;
+    let (status, body) = fixture.app.undo(&caller.token, done).await;
     assert_eq!(status, 200, "{what}, undo: {body}");
     equal(&snapshot(fixture).await, before, &format!("{what}, undone"));
 
-    let (status, body) = redo(&fixture.app, caller, done.log_id).await;
+    let (status, body) = fixture.app.redo(&caller.token, done).await;
     assert_eq!(status, 200, "{what}, redo: {body}");
     assert_eq!(id(&body["sourceLogId"]), done.log_id);
     equal(&snapshot(fixture).await, &after, &format!("{what}, redone"));
 
-    let (status, body) = undo(&fixture.app, caller, &text(&body["undoToken"])).await;
+    let redone = UndoableWrite {
+        token: text(&body["undoToken"]),
+        ..done.clone()
+    };
+    let (status, body) = fixture.app.undo(&caller.token, redone).await;
     assert_eq!(status, 200, "{what}, undo again: {body}");
     equal(&snapshot(fixture).await, before, &format!("{what}, undone again"));
 }

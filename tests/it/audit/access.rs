@@ -2,13 +2,14 @@
 
 use actix_web::http::Method;
 use backoffice_core::command::UndoToken;
+use backoffice_test_support::UNDO;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{name_of, rename};
 use crate::call::Call;
 use crate::fixture::Fixture;
-use crate::history::{UNDO, operation, unavailable, undo};
+use crate::history::unavailable;
 
 const EDITOR: [&str; 3] = ["auth.roles.*", "audit_logs.view_self", "audit_logs.undo_self"];
 
@@ -20,7 +21,7 @@ async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
     let editor = fixture.account(&fixture.a, "editor@alpha.test", &["Editor"]).await;
     let foreign = rename(&fixture, &fixture.b.tenant_admin, fixture.b.role, "Renamed").await;
     let used = rename(&fixture, &editor, fixture.a.role, "Renamed").await;
-    assert_eq!(undo(app, &editor, &used.token).await.0, 200);
+    assert_eq!(app.undo(&editor.token, &used).await.0, 200);
     let others = rename(&fixture, tenant_admin, fixture.a.role, "By the admin").await;
     let guessed = UndoToken::new(others.log_id, [1; 32]).to_string();
     let random = UndoToken::new(Uuid::from_u128(9), [9; 32]).to_string();
@@ -38,7 +39,7 @@ async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
         "{responses:?}"
     );
     assert_eq!(
-        undo(app, &fixture.a.admin, &others.token).await.0,
+        app.undo(&fixture.a.admin.token, &others).await.0,
         200,
         "with undo_tenant"
     );
@@ -58,12 +59,12 @@ async fn aud_11_undo_needs_its_feature_and_that_of_the_command() {
     let missing = |feature: &str| (403, json!({"error": "Forbidden", "requiredFeatures": [feature]}));
 
     grant(json!(["auth.roles.manage"])).await;
-    assert_eq!(undo(app, &editor, &done.token).await, missing("audit_logs.undo_self"));
+    assert_eq!(app.undo(&editor.token, &done).await, missing("audit_logs.undo_self"));
     grant(json!(["audit_logs.undo_self"])).await;
-    assert_eq!(undo(app, &editor, &done.token).await, missing("auth.roles.manage"));
+    assert_eq!(app.undo(&editor.token, &done).await, missing("auth.roles.manage"));
     assert_eq!(name_of(&fixture, fixture.a.role).await, "Renamed");
     grant(json!(EDITOR)).await;
-    assert_eq!(undo(app, &editor, &done.token).await.0, 200);
+    assert_eq!(app.undo(&editor.token, &done).await.0, 200);
     assert_eq!(name_of(&fixture, fixture.a.role).await, "Clerk");
 }
 
@@ -73,7 +74,10 @@ async fn aud_12_an_entry_of_another_organization_stays() {
     let (app, local, colleague) = (&fixture.app, &fixture.a.local, fixture.a.colleague.id);
     let violation = (403, json!({"error": "Organization scope violation"}));
     let body = json!({"id": colleague, "name": "Renamed"});
-    let done = operation(&Call::put("/auth/users", body).send(app, &local.token).await);
+    let done = Call::put("/auth/users", body)
+        .send(app, &local.token)
+        .await
+        .undoable_write();
     let (_, roles) = app.get(&fixture.a.tenant_admin.token, "/auth/roles?search=Local").await;
     let restrict = async |organizations: Value| {
         let body = json!({"roleId": roles["items"][0]["id"], "organizations": organizations});
@@ -83,7 +87,7 @@ async fn aud_12_an_entry_of_another_organization_stays() {
 
     restrict(json!([fixture.a.other])).await;
     let before = app.snapshot().await;
-    assert_eq!(undo(app, local, &done.token).await, violation);
+    assert_eq!(app.undo(&local.token, &done).await, violation);
     assert_eq!(app.snapshot().await, before);
 
     restrict(json!([fixture.a.child, fixture.a.other])).await;
@@ -94,8 +98,8 @@ async fn aud_12_an_entry_of_another_organization_stays() {
     assert_eq!((response.status, response.json()), violation);
     assert_eq!(app.snapshot().await, before);
 
-    assert_eq!(undo(app, local, &done.token).await.0, 200);
-    assert_eq!(undo(app, local, &done.token).await, (400, unavailable()));
+    assert_eq!(app.undo(&local.token, &done).await.0, 200);
+    assert_eq!(app.undo(&local.token, &done).await, (400, unavailable()));
 }
 
 #[actix_web::test]
@@ -112,14 +116,17 @@ async fn aud_17_an_undo_grants_no_more_than_the_caller_holds() {
         .await;
     let second = fixture.account(&fixture.a, "second@alpha.test", &["Second"]).await;
     let body = json!({"roleId": fixture.a.role, "features": []});
-    let done = operation(&Call::put("/auth/roles/acl", body).send(app, &tenant_admin.token).await);
+    let done = Call::put("/auth/roles/acl", body)
+        .send(app, &tenant_admin.token)
+        .await
+        .undoable_write();
     let before = app.snapshot().await;
 
-    let (status, body) = undo(app, &second, &done.token).await;
+    let (status, body) = app.undo(&second.token, &done).await;
 
     assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")), "{body}");
     assert_eq!(app.snapshot().await, before);
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
 }
 
 #[actix_web::test]
@@ -127,15 +134,18 @@ async fn aud_17_an_undo_does_not_take_away_the_last_administrator() {
     let fixture = Fixture::new().await;
     let (app, root, admin) = (&fixture.app, &fixture.root, &fixture.a.admin);
     let raised = json!({"userId": admin.id, "isSuperAdmin": true, "features": ["*"]});
-    let raised = operation(&Call::put("/auth/users/acl", raised).send(app, &root.token).await);
+    let raised = Call::put("/auth/users/acl", raised)
+        .send(app, &root.token)
+        .await
+        .undoable_write();
     let deleted = Call::delete("/auth/users", root.id).send(app, &admin.token).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     let before = app.snapshot().await;
 
-    let (status, body) = undo(app, admin, &raised.token).await;
+    let (status, body) = app.undo(&admin.token, &raised).await;
 
     assert_eq!((status, &body["code"]), (400, &json!("last_super_admin")), "{body}");
     assert_eq!(app.snapshot().await, before);
-    assert_eq!(undo(app, admin, &operation(&deleted).token).await.0, 200);
-    assert_eq!(undo(app, admin, &raised.token).await.0, 200, "now there is another one");
+    assert_eq!(app.undo(&admin.token, &deleted).await.0, 200);
+    assert_eq!(app.undo(&admin.token, &raised).await.0, 200, "now there is another one");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{name_of, rename, user};
 use crate::call::Call;
 use crate::fixture::Fixture;
-use crate::history::{entries, entry, operation, redo, unavailable, undo};
+use crate::history::{entries, entry, unavailable};
 
 #[actix_web::test]
 async fn aud_4_an_update_is_listed_with_exactly_its_changes_and_its_token() {
@@ -15,7 +15,7 @@ async fn aud_4_an_update_is_listed_with_exactly_its_changes_and_its_token() {
     let response = Call::put("/auth/users", body)
         .send(&fixture.app, &tenant_admin.token)
         .await;
-    let done = operation(&response);
+    let done = response.undoable_write();
 
     let found = entry(&fixture.app, tenant_admin, done.log_id).await;
 
@@ -61,7 +61,7 @@ async fn aud_5_undo_gives_back_the_record_and_uses_the_token_up() {
     let (app, tenant_admin, role) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.role);
     let done = rename(&fixture, tenant_admin, role, "Renamed").await;
 
-    let (status, body) = undo(app, tenant_admin, &done.token).await;
+    let (status, body) = app.undo(&tenant_admin.token, &done).await;
 
     assert_eq!((status, &body["logId"]), (200, &json!(done.log_id)), "{body}");
     assert_eq!(name_of(&fixture, role).await, "Clerk");
@@ -78,7 +78,7 @@ async fn aud_5_undo_gives_back_the_record_and_uses_the_token_up() {
     );
     assert_eq!(trace["changes"], json!({"name": {"from": "Renamed", "to": "Clerk"}}));
     assert_eq!(trace["context"]["historyAction"], "undo");
-    assert_eq!(undo(app, tenant_admin, &done.token).await, (400, unavailable()));
+    assert_eq!(app.undo(&tenant_admin.token, &done).await, (400, unavailable()));
 }
 
 #[actix_web::test]
@@ -88,16 +88,16 @@ async fn aud_6_edits_are_undone_last_first_and_redone_first_first() {
     let first = rename(&fixture, tenant_admin, role, "One").await;
     let second = rename(&fixture, tenant_admin, role, "Two").await;
 
-    assert_eq!(undo(app, tenant_admin, &first.token).await, (400, unavailable()));
-    assert_eq!(undo(app, tenant_admin, &second.token).await.0, 200);
-    assert_eq!(undo(app, tenant_admin, &first.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &first).await, (400, unavailable()));
+    assert_eq!(app.undo(&tenant_admin.token, &second).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &first).await.0, 200);
     assert_eq!(name_of(&fixture, role).await, "Clerk");
 
-    let not_the_top = redo(app, tenant_admin, second.log_id).await;
+    let not_the_top = app.redo(&tenant_admin.token, &second).await;
     assert_eq!(not_the_top, (400, json!({"error": "Redo target not available"})));
-    assert_eq!(redo(app, tenant_admin, first.log_id).await.0, 200);
+    assert_eq!(app.redo(&tenant_admin.token, &first).await.0, 200);
     assert_eq!(name_of(&fixture, role).await, "One");
-    assert_eq!(redo(app, tenant_admin, second.log_id).await.0, 200);
+    assert_eq!(app.redo(&tenant_admin.token, &second).await.0, 200);
     assert_eq!(name_of(&fixture, role).await, "Two");
 }
 
@@ -107,15 +107,18 @@ async fn aud_7_an_edit_below_another_ones_waits_for_it() {
     let (app, a, b) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a.admin);
     let colleague = fixture.a.colleague.id;
     let edit = async |caller: &crate::fixture::Account, body: Value| {
-        operation(&Call::put("/auth/users", body).send(app, &caller.token).await)
+        Call::put("/auth/users", body)
+            .send(app, &caller.token)
+            .await
+            .undoable_write()
     };
     let by_a = edit(a, json!({"id": colleague, "name": "By A"})).await;
     let by_b = edit(b, json!({"id": colleague, "isActive": false})).await;
 
-    assert_eq!(undo(app, a, &by_a.token).await, (400, unavailable()));
+    assert_eq!(app.undo(&a.token, &by_a).await, (400, unavailable()));
     assert_eq!(user(&fixture, colleague).await["isActive"], false);
-    assert_eq!(undo(app, b, &by_b.token).await.0, 200);
-    assert_eq!(undo(app, a, &by_a.token).await.0, 200);
+    assert_eq!(app.undo(&b.token, &by_b).await.0, 200);
+    assert_eq!(app.undo(&a.token, &by_a).await.0, 200);
 
     let found = user(&fixture, colleague).await;
     assert_eq!(
@@ -129,14 +132,17 @@ async fn aud_8_a_change_behind_the_log_is_a_conflict_that_names_the_field() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin, colleague) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.colleague.id);
     let body = json!({"id": colleague, "isActive": false});
-    let done = operation(&Call::put("/auth/users", body).send(app, &tenant_admin.token).await);
+    let done = Call::put("/auth/users", body)
+        .send(app, &tenant_admin.token)
+        .await
+        .undoable_write();
     app.sql(&format!(
         "update auth_users set name = 'Behind' where id = '{colleague}'"
     ))
     .await;
     let before = app.snapshot().await;
 
-    let (status, body) = undo(app, tenant_admin, &done.token).await;
+    let (status, body) = app.undo(&tenant_admin.token, &done).await;
 
     assert_eq!(
         (status, &body["code"], &body["fields"]),

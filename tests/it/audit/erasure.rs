@@ -7,7 +7,7 @@ use super::{rename, user};
 use crate::call::Call as Request;
 use crate::customers::Customer;
 use crate::fixture::Fixture;
-use crate::history::{entries, operation, redo, undo};
+use crate::history::entries;
 
 async fn maintain(fixture: &Fixture) {
     let complete = retention::maintain_logs(&Call::internal(fixture.app.runtime())).await;
@@ -116,12 +116,17 @@ async fn where_the_log_is_kept_for_ever_so_are_tombstones() {
 async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
     let fixture = Fixture::new().await;
     let (app, a) = (&fixture.app, &fixture.a);
-    let put = async |body: Value| operation(&Request::put("/auth/users", body).send(app, &a.tenant_admin.token).await);
+    let put = async |body: Value| {
+        Request::put("/auth/users", body)
+            .send(app, &a.tenant_admin.token)
+            .await
+            .undoable_write()
+    };
     let own = rename(&fixture, &a.admin, a.role, "By the subject").await;
     app.get(&a.admin.token, "/auth/roles").await;
     let edit = put(json!({"id": a.admin.id, "name": "Known Name"})).await;
     let undone = put(json!({"id": a.admin.id, "name": "Other Name"})).await;
-    assert_eq!(undo(app, &a.tenant_admin, &undone.token).await.0, 200);
+    assert_eq!(app.undo(&a.tenant_admin.token, &undone).await.0, 200);
     let other = put(json!({"id": a.user.id, "name": "Somebody Else"})).await;
     let call = Call::internal(app.runtime());
 
@@ -168,20 +173,20 @@ async fn erasing_empties_the_entries_of_a_resource_and_takes_its_name_away() {
         let naming = left.filter(|row| row["actor_name"] == json!(name) || row["changes"].to_string().contains(name));
         assert_eq!(naming.count(), 0, "{table} {name}");
     }
-    assert_eq!(undo(app, &a.tenant_admin, &edit.token).await.0, 400);
-    assert_eq!(redo(app, &a.tenant_admin, undone.log_id).await.0, 400);
+    assert_eq!(app.undo(&a.tenant_admin.token, &edit).await.0, 400);
+    assert_eq!(app.redo(&a.tenant_admin.token, &undone).await.0, 400);
     assert_eq!(
         user(&fixture, a.admin.id).await["name"],
         "Known Name",
         "the data itself is the module's"
     );
     assert_eq!(
-        undo(app, &a.tenant_admin, &other.token).await.0,
+        app.undo(&a.tenant_admin.token, &other).await.0,
         200,
         "what others did goes on"
     );
     assert_eq!(
-        undo(app, &a.tenant_admin, &own.token).await.0,
+        app.undo(&a.tenant_admin.token, &own).await.0,
         200,
         "also what the subject did to others"
     );
@@ -198,7 +203,10 @@ async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
     let fixture = Fixture::new().await;
     let (app, a) = (&fixture.app, &fixture.a);
     let body = json!({"id": a.admin.id, "name": "Known Name"});
-    let edit = operation(&Request::put("/auth/users", body).send(app, &a.tenant_admin.token).await);
+    let edit = Request::put("/auth/users", body)
+        .send(app, &a.tenant_admin.token)
+        .await
+        .undoable_write();
     let erase = format!("select audit_erase('{}', 'auth.user', '{}')", a.tenant, a.admin.id);
 
     // The erasure locks the entry after the undo has found it, and commits before the undo locks it.
@@ -211,7 +219,7 @@ async fn an_undo_that_meets_an_erasure_brings_nothing_back() {
         }
         app.sql("commit").await;
     };
-    let ((status, response), ()) = futures_util::future::join(undo(app, &a.tenant_admin, &edit.token), erasing).await;
+    let ((status, response), ()) = futures_util::future::join(app.undo(&a.tenant_admin.token, &edit), erasing).await;
 
     assert_eq!((status, response), (400, crate::history::unavailable()));
     assert_eq!(user(&fixture, a.admin.id).await["name"], "Known Name");
@@ -225,7 +233,7 @@ async fn erasing_reaches_the_entries_of_what_the_resource_was_a_part_of() {
     let (app, a) = (&setting.fixture.app, &setting.fixture.a);
     let [one, two] = [Customer::FreeStage, Customer::SecondFreeStage].map(|stage| stage.of(a));
     let pipeline = Customer::FreePipeline.of(a);
-    let send = async |call: Request| operation(&call.send(app, &a.tenant_admin.token).await);
+    let send = async |call: Request| call.send(app, &a.tenant_admin.token).await.undoable_write();
     let named = json!({"id": one, "label": "Known Label"});
     send(Request::put("/customers/pipeline-stages", named)).await;
     let order = json!({"pipelineId": pipeline, "ids": [two, one]});
@@ -245,12 +253,12 @@ async fn erasing_reaches_the_entries_of_what_the_resource_was_a_part_of() {
         .expect("erased");
 
     assert_eq!(telling().await, Vec::<Value>::new());
-    let (status, _) = undo(app, &a.tenant_admin, &deleted.token).await;
+    let (status, _) = app.undo(&a.tenant_admin.token, &deleted).await;
     assert_eq!(status, 200, "the pipeline comes back without it");
     let stages = format!("select id from customers_pipeline_stages where pipeline_id = '{pipeline}'");
     assert_eq!(app.rows(&stages).await, [json!({"id": two})]);
     assert_eq!(
-        undo(app, &a.tenant_admin, &reordered.token).await.0,
+        app.undo(&a.tenant_admin.token, &reordered).await.0,
         400,
         "there is nothing to restore it from"
     );

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::interceptors::{Plan, failed_entries, gated, plan, rejection};
 use crate::call::Call;
 use crate::fixture::{Fixture, id};
-use crate::history::{entries, operation, undo};
+use crate::history::entries;
 
 const OWNERS: &str = "/customers/deals/bulk-update-owner";
 
@@ -118,12 +118,12 @@ async fn aud_19_a_failure_is_logged_in_the_organization_of_its_resource() {
     let fixture = gated().await;
     let (app, tenant_admin, colleague) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a.colleague);
     let edit = |name: &str| Call::put("/auth/users", json!({"id": colleague.id, "name": name}));
-    let done = operation(&edit("Renamed").send(app, &tenant_admin.token).await);
+    let done = edit("Renamed").send(app, &tenant_admin.token).await.undoable_write();
 
     plan(Some(Plan::Panic(Hook::BeforeExecute)));
     assert_eq!(edit("Again").send(app, &tenant_admin.token).await.status, 500);
     plan(Some(Plan::Panic(Hook::BeforeUndo)));
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 500);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 500);
 
     let failed = failed_entries(&fixture).await;
     let reported: Vec<_> = failed

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{name_of, rename};
 use crate::call::Call;
 use crate::fixture::{AUTH, Fixture, MODULES, NO_LIMITS};
-use crate::history::{entries, redo, undo};
+use crate::history::entries;
 
 static GATE: Module = Module {
     name: "gate",
@@ -143,17 +143,17 @@ async fn aud_18_a_rejected_undo_or_redo_can_be_tried_again() {
 
     plan(Some(Plan::Reject(Hook::BeforeUndo, rejection(None, None))));
     let before = app.snapshot().await;
-    assert_eq!(undo(app, tenant_admin, &done.token).await, rejected);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await, rejected);
     assert_eq!(app.snapshot().await, before);
     plan(None);
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
 
     plan(Some(Plan::Reject(Hook::BeforeRedo, rejection(None, None))));
     let before = app.snapshot().await;
-    assert_eq!(redo(app, tenant_admin, done.log_id).await, rejected);
+    assert_eq!(app.redo(&tenant_admin.token, &done).await, rejected);
     assert_eq!(app.snapshot().await, before);
     plan(None);
-    assert_eq!(redo(app, tenant_admin, done.log_id).await.0, 200);
+    assert_eq!(app.redo(&tenant_admin.token, &done).await.0, 200);
     assert_eq!(name_of(&fixture, role).await, "Renamed");
 }
 
@@ -164,8 +164,8 @@ async fn a_hook_sees_the_input_the_changes_and_the_entry() {
     SEEN.take();
 
     let done = rename(&fixture, tenant_admin, role, "Renamed").await;
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
-    assert_eq!(redo(app, tenant_admin, done.log_id).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
+    assert_eq!(app.redo(&tenant_admin.token, &done).await.0, 200);
 
     let (requested, changed) = (Some("Renamed".to_owned()), Some(vec!["name".to_owned()]));
     let expected = [
@@ -227,11 +227,11 @@ async fn aud_19_a_panic_during_undo_leaves_the_token_usable() {
     let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
 
     plan(Some(Plan::Panic(Hook::BeforeUndo)));
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 500);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 500);
     plan(None);
 
     assert_eq!(failed_entries(&fixture).await.len(), 1);
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
     assert_eq!(name_of(&fixture, fixture.a.role).await, "Clerk");
 }
 

@@ -1,10 +1,11 @@
 //! API keys and the log.
 
 use actix_web::http::Method;
+use backoffice_test_support::{REDO, UNDO};
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, id, text};
-use crate::history::{ACTIONS, REDO, UNDO, redo, unavailable, undo};
+use crate::fixture::{Fixture, text};
+use crate::history::{ACTIONS, unavailable};
 
 #[actix_web::test]
 async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
@@ -31,13 +32,13 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
 
     let created = send(Method::POST, "/auth/roles", Some(json!({"name": "Made by a program"}))).await;
     assert_eq!(created.status, 201, "{}", created.text());
-    let operation = created.operation().expect("it can be undone");
+    let operation = created.undoable_write();
     let mine = send(Method::GET, ACTIONS, None).await.json();
     let listed = mine["items"].as_array().expect("a list");
     assert_eq!(listed.len(), 1, "{mine}");
     assert_eq!(
         (&listed[0]["id"], &listed[0]["actorUserId"]),
-        (&operation["id"], &key["id"])
+        (&json!(operation.log_id), &key["id"])
     );
 
     // The user who created the key may undo other users' actions through a feature, but does not own these actions.
@@ -49,7 +50,10 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
         )
         .await;
     let owned = of_maker["items"].as_array().expect("a list");
-    assert!(owned.iter().all(|entry| entry["id"] != operation["id"]), "{of_maker}");
+    assert!(
+        owned.iter().all(|entry| entry["id"] != json!(operation.log_id)),
+        "{of_maker}"
+    );
 
     // Without that feature the user may not undo them, though they created the key and may undo their own actions.
     fixture
@@ -64,21 +68,19 @@ async fn aud_31_a_key_lists_undoes_and_redoes_what_it_did_itself() {
         .request(Method::POST, "/auth/roles")
         .header("X-Api-Key", &text(&own["secret"]));
     let by_key = by_key.json(&json!({"name": "By the maker's key"})).send().await;
-    let of_key = by_key.operation().unwrap_or_else(|| panic!("{}", by_key.text()));
-    let rejected = undo(&fixture.app, &maker, &text(&of_key["undoToken"])).await;
+    let rejected = fixture.app.undo(&maker.token, &by_key).await;
     assert_eq!(rejected, (400, unavailable()));
     assert_eq!(
-        undo(&fixture.app, tenant_admin, &text(&of_key["undoToken"])).await.0,
+        fixture.app.undo(&tenant_admin.token, &by_key).await.0,
         200,
         "with undo_tenant"
     );
-    let (status, response) = redo(&fixture.app, &maker, id(&of_key["id"])).await;
+    let (status, response) = fixture.app.redo(&maker.token, &by_key).await;
     assert_eq!((status, response), (400, json!({"error": "Redo target not available"})));
 
-    let undone = send(Method::POST, UNDO, Some(json!({"undoToken": operation["undoToken"]}))).await;
+    let undone = send(Method::POST, UNDO, Some(json!({"undoToken": operation.token}))).await;
     assert_eq!(undone.status, 200, "{}", undone.text());
-    let log_id = id(&operation["id"]);
-    let redone = send(Method::POST, REDO, Some(json!({"logId": log_id}))).await;
+    let redone = send(Method::POST, REDO, Some(json!({"logId": operation.log_id}))).await;
     assert_eq!(redone.status, 200, "{}", redone.text());
     let roles = fixture
         .app

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 
 use actix_web::http::Method;
-use backoffice_test_support::{Duration, TestApp};
+use backoffice_test_support::{Duration, TestApp, UndoableWrite};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::rename;
 use crate::call::Call as Request;
 use crate::fixture::{Account, Fixture, TenantFixture, builder, text};
-use crate::history::{ACCESS, ACTIONS, EXPORT, entries, operation, unavailable, undo};
+use crate::history::{ACCESS, ACTIONS, EXPORT, entries, unavailable};
 use crate::scenarios::{rich, scenarios};
 use crate::undo_invariants;
 
@@ -150,7 +150,10 @@ async fn aud_24_filters_look_at_every_field_and_at_the_class() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let body = json!({"id": fixture.a.colleague.id, "name": "Renamed", "isActive": false});
-    let done = operation(&Request::put("/auth/users", body).send(app, &tenant_admin.token).await);
+    let done = Request::put("/auth/users", body)
+        .send(app, &tenant_admin.token)
+        .await
+        .undoable_write();
     let log_id = done.log_id.to_string();
     let found = async |query: &str| ids(&list(app, tenant_admin, query).await);
 
@@ -172,11 +175,10 @@ async fn aud_25_related_entries_come_only_when_asked_for() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin, tenant_fixture) = (&fixture.app, &fixture.a.tenant_admin, &fixture.a);
     let child = json!({"id": tenant_fixture.leaf, "name": "Twig"});
-    let done = operation(
-        &Request::put("/directory/organizations", child)
-            .send(app, &tenant_admin.token)
-            .await,
-    );
+    let done = Request::put("/directory/organizations", child)
+        .send(app, &tenant_admin.token)
+        .await
+        .undoable_write();
     let resource = format!(
         "resourceKind=directory.organization&resourceId={}",
         tenant_fixture.child
@@ -197,15 +199,18 @@ async fn aud_25_what_went_with_a_resource_has_its_removal_in_its_history() {
     let fixture = Fixture::new().await;
     let (app, tenant_fixture) = (&fixture.app, &fixture.a);
     let created = Request::post("/auth/sidebar/variants", json!({"name": "Mine"}));
-    let created = operation(&created.send(app, &tenant_fixture.admin.token).await);
+    let created = created.send(app, &tenant_fixture.admin.token).await.undoable_write();
     let acl = json!({"userId": tenant_fixture.admin.id, "features": ["auth.users.list"]});
     let acl = Request::put("/auth/users/acl", acl)
         .send(app, &tenant_fixture.tenant_admin.token)
         .await;
     assert_eq!(acl.status, 200, "{}", acl.text());
     let removed = Request::delete("/auth/users", tenant_fixture.admin.id);
-    let removed = operation(&removed.send(app, &tenant_fixture.tenant_admin.token).await);
-    let (status, reported) = undo(app, &tenant_fixture.tenant_admin, &removed.token).await;
+    let removed = removed
+        .send(app, &tenant_fixture.tenant_admin.token)
+        .await
+        .undoable_write();
+    let (status, reported) = app.undo(&tenant_fixture.tenant_admin.token, &removed).await;
     assert_eq!(status, 200, "{reported}");
     let found = async |kind: &str, id, query: &str| {
         let resource = format!("resourceKind={kind}&resourceId={id}&includeTotal=true");
@@ -262,8 +267,8 @@ async fn aud_26_undoable_entries_really_undo() {
         )
         .await;
         let Some(entry) = left.first() else { break };
-        let token = entry["undoToken"].as_str().expect("a token");
-        let (status, body) = undo(app, tenant_admin, token).await;
+        let write = UndoableWrite::from_entry(entry);
+        let (status, body) = app.undo(&tenant_admin.token, write).await;
         assert_eq!(status, 200, "{entry}: {body}");
         undone += 1;
     }
@@ -290,7 +295,7 @@ async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
     let query = format!("undoableOnly=true&limit=1000&actorUserId={}", doer.id);
     let mut kinds = BTreeSet::new();
     while let Some(entry) = entries(app, &doer, &query).await.first() {
-        let (status, body) = undo(app, &doer, entry["undoToken"].as_str().expect("a token")).await;
+        let (status, body) = app.undo(&doer.token, UndoableWrite::from_entry(entry)).await;
         assert_eq!(status, 200, "{entry}: {body}");
         kinds.insert(text(&entry["commandId"]));
     }
@@ -367,7 +372,10 @@ async fn aud_28_an_export_has_all_entries_and_no_formulas() {
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let name = "=HYPERLINK(\"http://x\", \"y\")";
     let body = json!({"id": fixture.a.colleague.id, "name": name, "isActive": false});
-    let done = operation(&Request::put("/auth/users", body).send(app, &tenant_admin.token).await);
+    let done = Request::put("/auth/users", body)
+        .send(app, &tenant_admin.token)
+        .await
+        .undoable_write();
     fill(&fixture, &fixture.a, tenant_admin, 1100).await;
     let odd = r#"{"name": {"from": -5, "to": "two\r\nlines, \"quoted\""}}"#;
     let oldest = "(select min(id::text)::uuid from audit_action_logs where resource_kind = 'filled')";
@@ -440,7 +448,7 @@ async fn aud_32_an_action_is_too_old_to_undo_after_its_time() {
     let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
     app.advance(Duration::seconds(2));
 
-    assert_eq!(undo(app, tenant_admin, &done.token).await, (400, unavailable()));
+    assert_eq!(app.undo(&tenant_admin.token, &done).await, (400, unavailable()));
     let entry = crate::history::entry(app, tenant_admin, done.log_id).await;
     assert_eq!(entry["undoToken"], Value::Null);
     assert_eq!(

@@ -15,17 +15,17 @@ mod restored;
 mod scale;
 mod secrets;
 
+use backoffice_test_support::UndoableWrite;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
 use crate::fixture::{Account, Fixture};
-use crate::history::{Operation, operation};
 
 /// Renames a role as this caller.
-async fn rename(fixture: &Fixture, caller: &Account, role: Uuid, name: &str) -> Operation {
+async fn rename(fixture: &Fixture, caller: &Account, role: Uuid, name: &str) -> UndoableWrite {
     let call = Call::put("/auth/roles", json!({"id": role, "name": name}));
-    operation(&call.send(&fixture.app, &caller.token).await)
+    call.send(&fixture.app, &caller.token).await.undoable_write()
 }
 
 async fn name_of(fixture: &Fixture, role: Uuid) -> Value {

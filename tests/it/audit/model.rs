@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use backoffice_test_support::{REDO, UNDO};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
 use crate::fixture::{Account, Fixture, id, text};
-use crate::history::{operation, redo, undo};
 use crate::random::runs;
 
 const STEPS: usize = 40;
@@ -219,7 +219,7 @@ impl Model {
             response.text()
         );
         if allowed {
-            let done = operation(&response);
+            let done = response.undoable_write();
             resource.id = done.resource;
             self.resources.push(resource);
             self.changed(caller, number, done.log_id, done.token, Some(name));
@@ -244,7 +244,7 @@ impl Model {
             response.text()
         );
         if allowed && differs {
-            let done = operation(&response);
+            let done = response.undoable_write();
             self.changed(caller, index, done.log_id, done.token, Some(name));
         } else {
             assert_eq!(response.operation(), None, "{call}");
@@ -268,7 +268,7 @@ impl Model {
             response.text()
         );
         if allowed {
-            let done = operation(&response);
+            let done = response.undoable_write();
             self.changed(caller, index, done.log_id, done.token, None);
         }
     }
@@ -299,7 +299,8 @@ impl Model {
             && (own || who.others)
             && (who.reads(resource) || own && resource.organization.is_none())
             && resource.version == entry.versions.1;
-        let (status, body) = undo(&self.fixture.app, &who.account, &entry.token).await;
+        let undo = json!({"undoToken": entry.token});
+        let (status, body) = self.fixture.app.post(&who.account.token, UNDO, undo).await;
         assert_eq!(status == 200, allowed, "undo of {entry:?} by {caller}: {status} {body}");
         if allowed {
             self.undos += 1;
@@ -325,7 +326,8 @@ impl Model {
             .filter(|one| one.actor == entry.actor && self.eligible(one, who));
         let top = stack.max_by_key(|one| one.undone).map(|one| one.id);
         let allowed = (entry.actor == caller || who.others) && top == Some(entry.id);
-        let (status, body) = redo(&self.fixture.app, &who.account, entry.id).await;
+        let redo = json!({"logId": entry.id});
+        let (status, body) = self.fixture.app.post(&who.account.token, REDO, redo).await;
         assert_eq!(status == 200, allowed, "redo of {entry:?} by {caller}: {status} {body}");
         if allowed {
             let entry = &mut self.entries[index];

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::rename;
 use crate::call::Call;
 use crate::fixture::{Fixture, builder};
-use crate::history::{ACTIONS, undo};
+use crate::history::ACTIONS;
 
 const UP: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/up.sql");
 const DOWN: &str = include_str!("../../../migrations/core/2026-11-21-150000-0000_order_log_months/down.sql");
@@ -405,7 +405,7 @@ async fn aud_32_old_months_go_and_an_insert_never_lacks_one() {
     assert!(complete);
     let expected = json!({"entries": 0, "versions": 0, "actions": false, "july": false, "august": true});
     assert_eq!(left().await, expected, "24 months and 90 days before 20 November 2026");
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200, "newer undos go on");
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200, "newer undos go on");
     app.advance(Duration::days(365 * 5));
     let later = fixture.sign_in(&tenant_admin.email).await;
     rename(&fixture, &later, fixture.a.role, "Years later").await;

@@ -1,12 +1,13 @@
 //! Restored resources, and obstacles to restoring them.
 
 use backoffice_core::http::AUTH_COOKIE;
+use backoffice_test_support::REDO;
 use serde_json::{Value, json};
 
 use super::{name_of, rename, user};
 use crate::call::Call;
 use crate::fixture::{Fixture, PASSWORD, id};
-use crate::history::{REDO, entry, operation, redo, undo};
+use crate::history::entry;
 use crate::scenarios::rich;
 
 #[actix_web::test]
@@ -14,9 +15,9 @@ async fn aud_14_an_undone_creation_is_nowhere_and_comes_back_with_its_id() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let call = Call::post("/auth/roles", json!({"name": "Short-lived"}));
-    let done = operation(&call.send(app, &tenant_admin.token).await);
+    let done = call.send(app, &tenant_admin.token).await.undoable_write();
 
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
 
     for query in [format!("id={}", done.resource), "search=short-liv".to_owned()] {
         let (_, page) = app.get(&tenant_admin.token, &format!("/auth/roles?{query}")).await;
@@ -30,7 +31,7 @@ async fn aud_14_an_undone_creation_is_nowhere_and_comes_back_with_its_id() {
         .await;
     assert_eq!(detail, (404, json!({"error": "Role not found"})));
 
-    assert_eq!(redo(app, tenant_admin, done.log_id).await.0, 200);
+    assert_eq!(app.redo(&tenant_admin.token, &done).await.0, 200);
     assert_eq!(name_of(&fixture, done.resource).await, "Short-lived");
 }
 
@@ -39,16 +40,15 @@ async fn aud_14_a_creation_with_a_later_child_stays() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let create = async |body: Value| {
-        operation(
-            &Call::post("/directory/organizations", body)
-                .send(app, &tenant_admin.token)
-                .await,
-        )
+        Call::post("/directory/organizations", body)
+            .send(app, &tenant_admin.token)
+            .await
+            .undoable_write()
     };
     let done = create(json!({"name": "Above"})).await;
     create(json!({"name": "Below", "parentId": done.resource})).await;
 
-    let (status, body) = undo(app, tenant_admin, &done.token).await;
+    let (status, body) = app.undo(&tenant_admin.token, &done).await;
 
     let reported = (status, &body["code"], &body["fields"]);
     assert_eq!(
@@ -62,11 +62,10 @@ async fn aud_14_a_role_that_got_an_acl_or_a_holder_stays() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let create = async |name: &str| {
-        operation(
-            &Call::post("/auth/roles", json!({"name": name}))
-                .send(app, &tenant_admin.token)
-                .await,
-        )
+        Call::post("/auth/roles", json!({"name": name}))
+            .send(app, &tenant_admin.token)
+            .await
+            .undoable_write()
     };
     let (with_acl, held) = (create("With ACL").await, create("Held").await);
     let acl = json!({"roleId": with_acl.resource, "features": ["auth.users.list"]});
@@ -75,7 +74,7 @@ async fn aud_14_a_role_that_got_an_acl_or_a_holder_stays() {
     assert_eq!(app.put(&tenant_admin.token, "/auth/users", holder).await.0, 200);
 
     for done in [with_acl, held] {
-        let (status, body) = undo(app, tenant_admin, &done.token).await;
+        let (status, body) = app.undo(&tenant_admin.token, &done).await;
         assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
     }
 }
@@ -97,16 +96,15 @@ async fn aud_15_a_deleted_user_comes_back_able_to_sign_in_but_signed_out() {
         (&acl_before["hasCustomAcl"], &acl_before["organizations"]),
         (&json!(true), &json!([fixture.a.child]))
     );
-    let done = operation(
-        &Call::delete("/auth/users", colleague.id)
-            .send(app, &tenant_admin.token)
-            .await,
-    );
+    let done = Call::delete("/auth/users", colleague.id)
+        .send(app, &tenant_admin.token)
+        .await
+        .undoable_write();
     assert_eq!(user(&fixture, colleague.id).await, Value::Null);
     let signing_in = json!({"email": colleague.email, "password": PASSWORD});
     assert_eq!(app.post("", "/auth/login", signing_in).await.0, 401);
 
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
 
     let after = user(&fixture, colleague.id).await;
     for name in [
@@ -143,7 +141,7 @@ async fn a_unique_value_that_was_taken_since_is_a_conflict() {
     assert_eq!(taken.0, 201);
     let before = app.snapshot().await;
 
-    let (status, body) = undo(app, tenant_admin, &done.token).await;
+    let (status, body) = app.undo(&tenant_admin.token, &done).await;
 
     let reported = (status, &body["code"], &body["fields"]);
     assert_eq!(reported, (400, &json!("undo_conflict"), &json!(["name"])), "{body}");
@@ -156,7 +154,10 @@ async fn a_deleted_role_is_left_out_and_named() {
     let (app, tenant_admin, colleague) = (&fixture.app, &fixture.a.tenant_admin, fixture.a.colleague.id);
     let set = async |roles: Value| {
         let body = json!({"id": colleague, "roles": roles});
-        operation(&Call::put("/auth/users", body).send(app, &tenant_admin.token).await)
+        Call::put("/auth/users", body)
+            .send(app, &tenant_admin.token)
+            .await
+            .undoable_write()
     };
     set(json!(["Spare", "Clerk"])).await;
     let emptied = set(json!([])).await;
@@ -165,7 +166,7 @@ async fn a_deleted_role_is_left_out_and_named() {
         .await;
     assert_eq!(deleted.status, 200);
 
-    let (status, body) = undo(app, tenant_admin, &emptied.token).await;
+    let (status, body) = app.undo(&tenant_admin.token, &emptied).await;
 
     assert_eq!(status, 200, "{body}");
     assert_eq!(user(&fixture, colleague).await["roleIds"], json!([fixture.a.role]));
@@ -181,19 +182,18 @@ async fn a_caller_limited_to_an_organization_restores_what_they_deleted_there() 
     let fixture = Fixture::new().await;
     let (app, local, leaf) = (&fixture.app, &fixture.a.local, fixture.a.leaf);
     let path = format!("/directory/organizations?id={leaf}");
-    let done = operation(
-        &Call::delete("/directory/organizations", leaf)
-            .send(app, &local.token)
-            .await,
-    );
+    let done = Call::delete("/directory/organizations", leaf)
+        .send(app, &local.token)
+        .await
+        .undoable_write();
     assert_eq!(app.get(&local.token, &path).await.1["total"], 0);
 
-    let (foreign, _) = undo(app, &fixture.b.local, &done.token).await;
-    let (undone, body) = undo(app, local, &done.token).await;
+    let (foreign, _) = app.undo(&fixture.b.local.token, &done).await;
+    let (undone, body) = app.undo(&local.token, &done).await;
 
     assert_eq!((foreign, undone), (400, 200), "{body}");
     assert_eq!(app.get(&local.token, &path).await.1["total"], 1);
-    assert_eq!(redo(app, local, done.log_id).await.0, 200);
+    assert_eq!(app.redo(&local.token, &done).await.0, 200);
 }
 
 #[actix_web::test]
@@ -206,9 +206,9 @@ async fn what_takes_an_entry_back_is_found_where_the_entry_is() {
     ];
 
     for call in places {
-        let done = operation(&call.send(app, &a.tenant_admin.token).await);
-        assert_eq!(undo(app, &a.tenant_admin, &done.token).await.0, 200, "{call}");
-        let (status, redone) = redo(app, &a.tenant_admin, done.log_id).await;
+        let done = call.send(app, &a.tenant_admin.token).await.undoable_write();
+        assert_eq!(app.undo(&a.tenant_admin.token, &done).await.0, 200, "{call}");
+        let (status, redone) = app.redo(&a.tenant_admin.token, &done).await;
         assert_eq!(status, 200, "{call}");
 
         let rows = app
@@ -233,7 +233,7 @@ async fn a_redo_is_labelled_alike_in_its_header_and_its_entry() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);
     let done = rename(&fixture, tenant_admin, fixture.a.role, "Renamed").await;
-    assert_eq!(undo(app, tenant_admin, &done.token).await.0, 200);
+    assert_eq!(app.undo(&tenant_admin.token, &done).await.0, 200);
 
     let call = Call::post(REDO, json!({"logId": done.log_id}));
     let response = call.send(app, &tenant_admin.token).await;

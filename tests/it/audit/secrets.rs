@@ -1,11 +1,11 @@
 //! No secret is stored or logged outside of its column.
 
-use backoffice_test_support::Logs;
+use backoffice_test_support::{Logs, UndoableWrite};
 use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::fixture::{Fixture, PASSWORD, sign_in, text};
-use crate::history::{ACTIONS, entries, operation, redo, undo};
+use crate::history::{ACTIONS, entries};
 use crate::scenarios::{rich, scenarios};
 
 const NEW_PASSWORD: &str = "a password nobody has seen";
@@ -75,7 +75,7 @@ async fn aud_16_an_undo_token_is_in_no_process_log_and_no_event() {
     let fixture = Fixture::new().await;
     let done = super::rename(&fixture, &fixture.a.tenant_admin, fixture.a.role, "Renamed").await;
 
-    undo(&fixture.app, &fixture.a.tenant_admin, &done.token).await;
+    fixture.app.undo(&fixture.a.tenant_admin.token, &done).await;
 
     let secret = done.token.split('.').nth(1).expect("a secret half");
     assert!(!logs.text().contains(secret));
@@ -101,12 +101,16 @@ async fn a_run_of_all_commands_leaves_no_secret_in_any_row_or_log_line() {
             .header("Idempotency-Key", &format!("run-{number}"));
         let response = request.send().await;
         assert!(response.status < 300, "{call}: {}", response.text());
-        let done = operation(&response);
+        let done = response.undoable_write();
         tokens.push(text(&json!(done.token.split('.').nth(1))));
-        let (_, undone) = undo(app, tenant_admin, &done.token).await;
-        let (status, redone) = redo(app, tenant_admin, crate::fixture::id(&undone["logId"])).await;
+        app.undo(&tenant_admin.token, &done).await;
+        let (status, redone) = app.redo(&tenant_admin.token, &done).await;
         assert_eq!(status, 200, "{call}: {redone}");
-        assert_eq!(undo(app, tenant_admin, &text(&redone["undoToken"])).await.0, 200);
+        let redone = UndoableWrite {
+            token: text(&redone["undoToken"]),
+            ..done
+        };
+        assert_eq!(app.undo(&tenant_admin.token, redone).await.0, 200);
     }
     for (number, path) in ["/auth/users", "/auth/users"].iter().enumerate() {
         let created = json!({"email": format!("made-{number}@alpha.test"), "organizationId": fixture.a.child, "password": NEW_PASSWORD});

@@ -3,12 +3,11 @@
 
 use actix_web::http::Method;
 use backoffice_core::{Scope, collections};
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, UndoableWrite};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::fixture::{Account, Fixture, text};
-use crate::history::{operation, redo, undo};
 use crate::random::runs;
 
 const STEPS: usize = 25;
@@ -93,7 +92,7 @@ struct History {
     /// Rows that may still exist.
     rows: Vec<(Kind, String)>,
     /// Operations with their tokens.
-    operations: Vec<crate::history::Operation>,
+    operations: Vec<UndoableWrite>,
     number: usize,
 }
 
@@ -168,13 +167,13 @@ impl History {
             }
             Change::Undo(last) => {
                 if let Some(done) = self.operations.iter().rev().nth(last) {
-                    undo(app, self.caller(), &done.token).await;
+                    app.undo(&self.caller().token, done).await;
                 }
                 return;
             }
             Change::Redo(last) => {
                 if let Some(done) = self.operations.iter().rev().nth(last) {
-                    redo(app, self.caller(), done.log_id).await;
+                    app.redo(&self.caller().token, done).await;
                 }
                 return;
             }
@@ -185,7 +184,7 @@ impl History {
         };
         // Rows that are gone are not found; what was changed can be undone.
         if response.status < 300 && response.operation().is_some() {
-            self.operations.push(operation(&response));
+            self.operations.push(response.undoable_write());
         }
     }
 

@@ -19,13 +19,13 @@ use actix_web::http::Method;
 use backoffice_core::command::UndoToken;
 use backoffice_core::http::{Access, EndpointInfo};
 use backoffice_core::module::document;
+use backoffice_test_support::{UNDO, UndoableWrite};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::call::{Call, Place};
 use crate::customers::Customer;
 use crate::fixture::{Account, Fixture, TenantFixture};
-use crate::history::{self, Operation};
 use crate::progress::Job;
 
 pub(crate) use table::table;
@@ -41,8 +41,8 @@ pub(crate) struct Setting {
 
 /// The actions of an admin.
 pub(crate) struct History {
-    pub(crate) done: Operation,
-    pub(crate) undone: Operation,
+    pub(crate) done: UndoableWrite,
+    pub(crate) undone: UndoableWrite,
     /// A variant of the admin's sidebar.
     pub(crate) variant: Uuid,
     /// A token with which the admin's colleague can set a password.
@@ -125,13 +125,19 @@ impl Setting {
     async fn history(fixture: &Fixture, tenant_fixture: &TenantFixture) -> History {
         let create = async |name: &str| {
             let call = Call::post("/auth/roles", serde_json::json!({"name": name}));
-            history::operation(&call.send(&fixture.app, &tenant_fixture.tenant_admin.token).await)
+            call.send(&fixture.app, &tenant_fixture.tenant_admin.token)
+                .await
+                .undoable_write()
         };
         let (done, undone) = (create("Done").await, create("Undone").await);
-        let (status, body) = history::undo(&fixture.app, &tenant_fixture.tenant_admin, &undone.token).await;
+        let (status, body) = fixture.app.undo(&tenant_fixture.tenant_admin.token, &undone).await;
         assert_eq!(status, 200, "{body}");
         let call = Call::post("/auth/sidebar/variants", serde_json::json!({}));
-        let variant = history::operation(&call.send(&fixture.app, &tenant_fixture.tenant_admin.token).await).resource;
+        let variant = call
+            .send(&fixture.app, &tenant_fixture.tenant_admin.token)
+            .await
+            .undoable_write()
+            .resource;
         let reset_token = reset_token(fixture, &tenant_fixture.colleague.email).await;
         History {
             done,
@@ -161,7 +167,7 @@ impl Setting {
     /// Returns the endpoints in an order in which each request leaves the records that the next one needs.
     pub(crate) fn endpoints_in_stable_order(&self) -> impl Iterator<Item = (EndpointInfo, Entry)> {
         // A user is reactivated after the deactivation.
-        let ends = [history::UNDO, "/access/users/{id}/reactivate"];
+        let ends = [UNDO, "/access/users/{id}/reactivate"];
         let is_end = |info: &EndpointInfo| info.method == Method::DELETE || ends.contains(&info.path);
         let (ends, others): (Vec<_>, Vec<_>) = self.endpoints().into_iter().partition(|(info, _)| is_end(info));
         others.into_iter().chain(ends)

@@ -1,13 +1,14 @@
 //! The entries.
 
 use actix_web::http::Method;
+use backoffice_test_support::{REDO, UNDO};
 use serde_json::json;
 
 use super::{Entry, Kind, MakeCall, Sender, Target, accounts};
 use crate::call::{Call, Place};
 use crate::composed::COMPOSED;
 use crate::fixture::PASSWORD;
-use crate::history::{ACCESS, ACTIONS, EXPORT, REDO, UNDO};
+use crate::history::{ACCESS, ACTIONS, EXPORT};
 
 const KEYS: &str = "/api_keys/keys";
 const ORGANIZATIONS: &str = "/directory/organizations";

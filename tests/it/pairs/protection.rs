@@ -1,11 +1,11 @@
 //! Principals with more rights than the caller are protected; keys end with their creators.
 
 use actix_web::http::Method;
+use backoffice_test_support::UNDO;
 use serde_json::{Value, json};
 
-use super::{ACL, DEALS, KEYS, MANAGER, ROLES, USERS, deal, ids, send};
+use super::{ACL, DEALS, KEYS, MANAGER, ROLES, USERS, deal, ids};
 use crate::fixture::{Fixture, PASSWORD, id, text};
-use crate::history::UNDO;
 
 #[actix_web::test]
 async fn acc_41_f7_a_role_of_one_organization_opens_no_other_one_to_its_holder() {
@@ -104,8 +104,8 @@ async fn acc_42_stronger_principals_are_protected() {
         200
     );
     let path = format!("{USERS}?id={}", deleted.id);
-    let deleted = send(&fixture, tenant_admin, Method::DELETE, &path, Value::Null).await;
-    let undo = json!({"undoToken": deleted.operation().expect("it can be undone")["undoToken"]});
+    let deleted = fixture.app.send(tenant_admin, Method::DELETE, &path, Value::Null).await;
+    let undo = json!({"undoToken": deleted.undoable_write().token});
     let (_, roles) = fixture.app.get(tenant_admin, ROLES).await;
     let role = roles["items"]
         .as_array()
@@ -152,13 +152,13 @@ async fn acc_42_stronger_principals_are_protected() {
         ),
         (put.clone(), USERS.to_owned(), json!({"id": off.id, "isActive": true})),
         (delete.clone(), format!("{USERS}?id={}", admin.id), Value::Null),
-        (post.clone(), UNDO.to_owned(), undo.clone()),
+        (post.clone(), UNDO.to_owned(), undo),
         (post.clone(), format!("{USERS}/resend-invite"), json!({"id": invited})),
         (delete, format!("{KEYS}?id={}", text(&key["id"])), Value::Null),
     ];
     for (method, path, body) in tries {
         let before = fixture.app.snapshot().await;
-        let outcome = send(&fixture, &manager.token, method, &path, body.clone()).await;
+        let outcome = fixture.app.send(&manager.token, method, &path, body.clone()).await;
         assert_eq!(outcome.status, 403, "{path} {body}: {}", outcome.text());
         assert_eq!(fixture.app.snapshot().await, before, "{path} {body}");
     }
@@ -186,8 +186,8 @@ async fn acc_42_stronger_principals_are_protected() {
         let outcome = fixture.app.put(equal, USERS, body.clone()).await;
         assert_eq!(outcome.0, 200, "{body}: {}", outcome.1);
     }
-    let undone = send(&fixture, tenant_admin, post, UNDO, undo).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    let undone = fixture.app.undo(tenant_admin, &deleted).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
 }
 
 #[actix_web::test]

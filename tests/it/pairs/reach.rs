@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
-use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::{DEALS, KEYS, USERS, deal, ids, send, split};
+use super::{DEALS, KEYS, USERS, deal, ids, split};
 use crate::customers;
 use crate::customers::Customer;
 use crate::fixture::{Fixture, id, text};
-use crate::history::UNDO;
 
 #[actix_web::test]
 async fn acc_41_a_feature_counts_in_the_organizations_of_its_own_acl() {
@@ -28,19 +26,27 @@ async fn acc_41_a_feature_counts_in_the_organizations_of_its_own_acl() {
 
     let write = |deal: Uuid| json!({"id": deal, "title": "Changed"});
     assert_eq!(
-        send(&fixture, &who.token, Method::PUT, DEALS, write(inside))
+        fixture
+            .app
+            .send(&who.token, Method::PUT, DEALS, write(inside))
             .await
             .status,
         200
     );
     assert_eq!(
-        send(&fixture, &who.token, Method::PUT, DEALS, write(outside))
+        fixture
+            .app
+            .send(&who.token, Method::PUT, DEALS, write(outside))
             .await
             .status,
         404
     );
     let elsewhere = json!({"title": "New", "organizationId": tenant_fixture.other});
-    let rejected = send(&fixture, &who.token, Method::POST, DEALS, elsewhere).await.status;
+    let rejected = fixture
+        .app
+        .send(&who.token, Method::POST, DEALS, elsewhere)
+        .await
+        .status;
     assert!((400..=404).contains(&rejected), "{rejected}");
 
     let selecting = |organization: Uuid, path: &'static str| {
@@ -85,21 +91,10 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
     let (outside, created_outside) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
 
     // The user sees the log of the whole tenant, but an undo needs the features of the command in the organization where it ran.
-    let undo = async |created: &TestResponse| {
-        let reported = created.operation().expect("it can be undone");
-        send(
-            &fixture,
-            &who.token,
-            Method::POST,
-            UNDO,
-            json!({"undoToken": reported["undoToken"]}),
-        )
-        .await
-    };
-    let rejected = undo(&created_outside).await;
-    assert_eq!(rejected.status, 403, "{}", rejected.text());
-    let undone = undo(&created_inside).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    let rejected = fixture.app.undo(&who.token, &created_outside).await;
+    assert_eq!(rejected.0, 403, "{}", rejected.1);
+    let undone = fixture.app.undo(&who.token, &created_inside).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
     assert_eq!(
         ids(&fixture, &tenant_fixture.tenant_admin.token, DEALS).await,
         [outside]

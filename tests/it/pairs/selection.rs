@@ -4,11 +4,10 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{DEALS, ORGANIZATIONS, ROLES, USERS, ids, send};
+use super::{DEALS, ORGANIZATIONS, ROLES, USERS, ids};
 use crate::customers;
 use crate::customers::Customer;
 use crate::fixture::{Fixture, PASSWORD, id, text};
-use crate::history::UNDO;
 
 #[actix_web::test]
 async fn acc_46_f18_a_super_administrator_who_selected_nothing_works_in_its_own_tenant() {
@@ -77,23 +76,18 @@ async fn f15_a_profile_is_put_back_by_those_who_may_edit_users() {
     fixture.role(tenant_fixture, "Log", &["audit_logs.*"], None).await;
     let log = fixture.account(tenant_fixture, "log@alpha.test", &["Log"]).await;
     let change = async |body: Value| {
-        send(
-            &fixture,
-            &tenant_fixture.plain.token,
-            Method::PUT,
-            "/auth/profile",
-            body,
-        )
-        .await
+        fixture
+            .app
+            .send(&tenant_fixture.plain.token, Method::PUT, "/auth/profile", body)
+            .await
     };
     let renamed = change(json!({"name": "New name"})).await;
-    let undo = json!({"undoToken": renamed.operation().expect("it can be undone")["undoToken"]});
 
-    let rejected = send(&fixture, &log.token, Method::POST, UNDO, undo.clone()).await;
-    assert_eq!(rejected.status, 403, "{}", rejected.text());
-    assert_eq!(rejected.json()["requiredFeatures"], json!(["auth.users.edit"]));
-    let undone = send(&fixture, &tenant_fixture.tenant_admin.token, Method::POST, UNDO, undo).await;
-    assert_eq!(undone.status, 200, "{}", undone.text());
+    let rejected = fixture.app.undo(&log.token, &renamed).await;
+    assert_eq!(rejected.0, 403, "{}", rejected.1);
+    assert_eq!(rejected.1["requiredFeatures"], json!(["auth.users.edit"]));
+    let undone = fixture.app.undo(&tenant_fixture.tenant_admin.token, &renamed).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
 
     let moved = change(json!({"email": "moved@alpha.test", "currentPassword": PASSWORD})).await;
     assert_eq!(moved.status, 200, "{}", moved.text());
@@ -160,28 +154,19 @@ async fn f19_a_person_comes_back_to_no_company_that_the_caller_does_not_see() {
     );
     assert_eq!(fixture.app.sql(&tie).await, 1);
     let path = format!("/customers/people?id={person}");
-    let deleted = send(
-        &fixture,
-        &tenant_fixture.local.token,
-        Method::DELETE,
-        &path,
-        Value::Null,
-    )
-    .await;
+    let deleted = fixture
+        .app
+        .send(&tenant_fixture.local.token, Method::DELETE, &path, Value::Null)
+        .await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
 
-    let undo = json!({"undoToken": deleted.operation().expect("it can be undone")["undoToken"]});
-    let outcome = send(&fixture, &tenant_fixture.local.token, Method::POST, UNDO, undo.clone()).await;
+    let outcome = fixture.app.undo(&tenant_fixture.local.token, &deleted).await;
     assert_eq!(
-        (outcome.status, &outcome.json()["fields"]),
+        (outcome.0, &outcome.1["fields"]),
         (400, &json!(["companyId"])),
         "{}",
-        outcome.text()
+        outcome.1
     );
-    assert_eq!(
-        send(&fixture, &tenant_fixture.tenant_admin.token, Method::POST, UNDO, undo)
-            .await
-            .status,
-        200
-    );
+    let undone = fixture.app.undo(&tenant_fixture.tenant_admin.token, &deleted).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
 }

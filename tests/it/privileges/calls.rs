@@ -1,5 +1,6 @@
 //! The request of each operation.
 
+use backoffice_test_support::{REDO, UNDO};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -7,7 +8,6 @@ use super::model::{Entry, Model};
 use super::strategy::{AclOf, Operation, UserChange};
 use crate::call::Call;
 use crate::fixture::{PASSWORD, TenantFixture};
-use crate::history::{REDO, UNDO};
 
 impl Model<'_> {
     /// Returns the request of an operation; `None` if there is nothing to undo or redo.
