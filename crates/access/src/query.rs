@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backoffice_auth::query::users::visible_among_scope;
 use backoffice_core::command::Tx;
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window, find_texts};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use diesel::dsl::{IsNotNull, count_star, sql};
@@ -177,7 +177,7 @@ const HOLDS: &str = "exists (select from auth_user_roles l join auth_roles r on 
 fn filtered<'a>(context: &RequestContext, filter: &UserFilter, found: Option<&[Uuid]>) -> users::BoxedQuery<'a, Pg> {
     let mut query = in_scope(context);
     if let Some(ids) = &filter.ids {
-        query = query.filter(users::id.is_one_of(ids.clone()));
+        query = query.filter(users::id.one_of(ids.clone()));
     }
     if let Some(found) = found {
         query = query.filter(users::id.eq_any(found.to_vec()));

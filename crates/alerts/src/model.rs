@@ -1,7 +1,7 @@
 //! Alerts. A recomputation writes them; commands change their acknowledgement only, so that is all that undo and redo restore.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Feature, Result, Scope, Timestamp};
 use diesel::dsl::Filter;
@@ -110,7 +110,7 @@ impl Entity for Alert {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = in_scope(locker.scope()).filter(alerts::id.is_one_of(ids));
+        let visible = in_scope(locker.scope()).filter(alerts::id.one_of(ids));
         let locked = visible
             .select((alerts::id, alerts::tenant_id))
             .order(alerts::id)
@@ -121,7 +121,7 @@ impl Entity for Alert {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows: Vec<Self> = alerts::table
             .filter(alerts::tenant_id.eq(tx.tenant()))
-            .filter(alerts::id.is_one_of(ids))
+            .filter(alerts::id.one_of(ids))
             .select(Self::as_select())
             .load(tx.conn())
             .await?;
@@ -153,9 +153,7 @@ impl Entity for Alert {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = alerts::table.filter(alerts::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(alerts::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(alerts::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 }

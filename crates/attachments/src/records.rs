@@ -1,7 +1,7 @@
 //! The records that this module offers to others: business rules guard and change files.
 
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::http::{Done, Json};
 use backoffice_core::records::FieldType::{Boolean, Id, List, Number, Object, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
@@ -71,7 +71,7 @@ fn find_files<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::in_scope(scope).filter(attachments::id.is_one_of(ids));
+        let visible = query::in_scope(scope).filter(attachments::id.one_of(ids));
         let rows = visible.select((attachments::id, attachments::organization_id, attachments::file_name));
         let rows: Vec<(Uuid, Uuid, String)> = rows.load(&mut &*connection).await?;
         let record = |(id, organization, label)| FoundRecord {

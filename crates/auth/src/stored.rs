@@ -56,7 +56,7 @@ macro_rules! stored_rows {
         async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
             let rows = $table::table.filter($table::tenant_id.eq(tx.tenant()));
             let rows = rows
-                .filter(backoffice_core::db::IsOneOf::is_one_of($table::id, ids))
+                .filter(backoffice_core::db::KeyColumn::one_of($table::id, ids))
                 .select(Self::as_select());
             snapshots(&rows.load(tx.conn()).await?, |row: &Self| row.id)
         }
@@ -69,7 +69,7 @@ macro_rules! stored_rows {
 
         async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
             let rows = $table::table.filter($table::tenant_id.eq(tx.tenant()));
-            diesel::delete(rows.filter(backoffice_core::db::IsOneOf::is_one_of($table::id, ids)))
+            diesel::delete(rows.filter(backoffice_core::db::KeyColumn::one_of($table::id, ids)))
                 .execute(tx.conn())
                 .await?;
             Ok(())

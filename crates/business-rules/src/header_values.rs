@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::input::Validator;
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Call, Patch, Result, Scope, Timestamp};
@@ -192,7 +192,7 @@ pub(crate) async fn open<'a>(
     let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
     let rows = values::table
         .filter(values::tenant_id.eq(tenant))
-        .filter(values::id.is_one_of(Vec::from_iter(ids)));
+        .filter(values::id.one_of(Vec::from_iter(ids)));
     let rows: Vec<(Uuid, Vec<u8>)> = rows
         .select((values::id, values::value))
         .load(&mut &**connection)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Result, Timestamp, Tx};
 use diesel::sql_types::{Array, Date as SqlDate, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
@@ -37,7 +37,7 @@ pub async fn lock_zones(tx: &mut Tx<'_>, organizations: &[Uuid]) -> Result<HashM
     // A statement of its own: it must see what the lock has waited for.
     let stored: Vec<(Uuid, String)> = calendars::table
         .filter(calendars::tenant_id.eq(tenant))
-        .filter(calendars::id.is_one_of(&ordered))
+        .filter(calendars::id.one_of(&ordered))
         .select((calendars::id, calendars::time_zone))
         .load(tx.conn())
         .await?;

@@ -1,7 +1,7 @@
 //! The records that this module offers to others: files may be attached to them, and business rules guard and change them.
 
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::http::Json;
 use backoffice_core::records::FieldType::{Boolean, Date, Id, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
@@ -66,7 +66,7 @@ fn find_windows<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::in_scope(scope).filter(windows::id.is_one_of(ids));
+        let visible = query::in_scope(scope).filter(windows::id.one_of(ids));
         let rows = visible.select((
             windows::id,
             windows::organization_id,

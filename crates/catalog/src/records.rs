@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Entity;
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::records::FieldType::{Boolean, Id, List, Object, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
 use backoffice_core::{Result, Scope};
@@ -52,7 +52,7 @@ fn find_products<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::products::in_scope(scope).filter(products::id.is_one_of(ids));
+        let visible = query::products::in_scope(scope).filter(products::id.one_of(ids));
         let rows = visible.select((products::id, products::organization_id, products::title));
         let rows: Vec<(Uuid, Uuid, String)> = rows.load(&mut &*connection).await?;
         let record = |(id, organization, label)| FoundRecord {

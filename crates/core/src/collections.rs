@@ -64,7 +64,7 @@ pub(crate) const LOG: &str = "audit_logs.action";
 /// The kinds on which the response of the action log depends besides its stream: all kinds, erased entries, and the names beside them.
 pub const BESIDE_LOG: [&str; 4] = [ALL, LOG, "directory.tenant", "directory.organization"];
 
-// Sub-queries hide the number of kinds and tenants from PostgreSQL, which would otherwise plan each execution (`db::IsOneOf`).
+// Sub-queries hide the number of kinds and tenants from PostgreSQL, which would otherwise plan each execution (`db::KeyColumn`).
 const OF_LOG: &str = "\
 select (c.number + s.number)::bigint as number, s.changed_at from \
     (select coalesce(sum(version), 0) as number from core_collections \

@@ -1,7 +1,7 @@
 //! The records that this module offers to others: files may be attached to them, and business rules guard and change them.
 
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::http::{Done, Json};
 use backoffice_core::records::FieldType::{Boolean, Date, Id, List, Number, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
@@ -189,7 +189,7 @@ fn find_deals<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::deals::in_scope(scope).filter(deals::id.is_one_of(ids));
+        let visible = query::deals::in_scope(scope).filter(deals::id.one_of(ids));
         let rows = visible.select((deals::id, deals::organization_id, deals::title));
         Ok(found(rows.load::<Row>(&mut &*connection).await?))
     })
@@ -201,7 +201,7 @@ fn find_companies<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::companies::in_scope(scope).filter(companies::id.is_one_of(ids));
+        let visible = query::companies::in_scope(scope).filter(companies::id.one_of(ids));
         let rows = visible.select((companies::id, companies::organization_id, companies::display_name));
         Ok(found(rows.load::<Row>(&mut &*connection).await?))
     })
@@ -213,7 +213,7 @@ fn find_people<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::people::in_scope(scope).filter(people::id.is_one_of(ids));
+        let visible = query::people::in_scope(scope).filter(people::id.one_of(ids));
         let rows = visible.select((people::id, people::organization_id, people::display_name));
         Ok(found(rows.load::<Row>(&mut &*connection).await?))
     })
@@ -225,7 +225,7 @@ fn find_pipelines<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::pipelines::in_scope(scope).filter(pipelines::id.is_one_of(ids));
+        let visible = query::pipelines::in_scope(scope).filter(pipelines::id.one_of(ids));
         let rows = visible.select((pipelines::id, pipelines::organization_id, pipelines::name));
         Ok(found(rows.load::<Row>(&mut &*connection).await?))
     })
@@ -237,7 +237,7 @@ fn find_stages<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::stages::in_scope(scope).filter(stages::id.is_one_of(ids));
+        let visible = query::stages::in_scope(scope).filter(stages::id.one_of(ids));
         let rows = visible.select((stages::id, stages::organization_id, stages::label));
         Ok(found(rows.load::<Row>(&mut &*connection).await?))
     })

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_one_of_the_web() {
+    fn an_address_one_of_the_web() {
         for (text, expected) in [
             ("https://acme.example", true),
             ("HTTP://acme.example/a?b=c#d", true),

@@ -1,7 +1,7 @@
 //! Devices of users. A deactivated device remains as a tombstone, whose id a later registration takes over.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -126,7 +126,7 @@ impl Entity for Device {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows: Vec<Self> = devices::table
             .filter(devices::tenant_id.eq(tx.tenant()))
-            .filter(devices::id.is_one_of(ids))
+            .filter(devices::id.one_of(ids))
             .filter(devices::deleted_at.is_null())
             .select(Self::as_select())
             .load(tx.conn())
@@ -150,7 +150,7 @@ impl Entity for Device {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
         let own = devices::table.filter(devices::tenant_id.eq(tenant));
-        update(own.filter(devices::id.is_one_of(ids)))
+        update(own.filter(devices::id.one_of(ids)))
             .set((
                 devices::push_token.eq(None::<Vec<u8>>),
                 devices::push_token_hash.eq(None::<Vec<u8>>),

@@ -1,7 +1,7 @@
 //! Reads of devices.
 
 use backoffice_core::command::{Entity, LockedRow};
-use backoffice_core::db::{IsOneOf, Prepared, Recurring};
+use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope, Timestamp, events};
@@ -45,7 +45,7 @@ fn visible(ctx: &RequestContext) -> Condition {
 pub(crate) async fn lock(connection: &AsyncPgConnection, ctx: &RequestContext, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
     Ok(live(ctx.scope())
         .filter(visible(ctx))
-        .filter(devices::id.is_one_of(ids))
+        .filter(devices::id.one_of(ids))
         .order(devices::id)
         .select((devices::id, devices::tenant_id))
         .for_update()
@@ -130,7 +130,7 @@ impl DeviceFilter {
             all = Box::new(all.and(devices::platform.eq(platform.clone())));
         }
         if let Some(ids) = &request.ids {
-            all = Box::new(all.and(devices::id.is_one_of(ids.clone())));
+            all = Box::new(all.and(devices::id.one_of(ids.clone())));
         }
         all
     }

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Entity;
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::records::FieldType::{Boolean, Id, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
 use backoffice_core::{Result, Scope};
@@ -48,7 +48,7 @@ fn find_organizations<'a>(
     Box::pin(async move {
         let visible = query::organizations_in_scope(scope)
             .filter(scope.within(organizations::id))
-            .filter(organizations::id.is_one_of(ids));
+            .filter(organizations::id.one_of(ids));
         let rows = visible.select((organizations::id, organizations::name));
         let rows: Vec<(Uuid, String)> = rows.load(&mut &*connection).await?;
         let record = |(id, label)| FoundRecord {

@@ -1,7 +1,7 @@
 //! Assignments as busy intervals of the calendar.
 
 use backoffice_calendar::{Busy, BusyInterval, BusyQuery, Day};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::pg::Pg;
 use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl};
@@ -59,10 +59,10 @@ fn find<'a>(
             rows = rows.filter(assignments::subject_type.eq(resource_type.as_str()));
         }
         if let Some(ids) = &request.resource_ids {
-            rows = rows.filter(assignments::subject_id.is_one_of(ids));
+            rows = rows.filter(assignments::subject_id.one_of(ids));
         }
         if let Some(ids) = &request.job_site_ids {
-            rows = rows.filter(assignments::job_site_id.is_one_of(ids));
+            rows = rows.filter(assignments::job_site_id.one_of(ids));
         }
         let rows = rows
             .order((assignments::start_at, assignments::id))

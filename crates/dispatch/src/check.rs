@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_calendar::{Day, WorkingDays, working_days_of};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -199,7 +199,7 @@ fn rejected(path: &str, message: &str, code: &'static str) -> backoffice_core::E
 async fn named(connection: &AsyncPgConnection, tenant: Uuid, ids: BTreeSet<Uuid>) -> Result<Vec<NamedSite>> {
     let rows: Vec<(Uuid, String)> = job_sites::table
         .filter(job_sites::tenant_id.eq(tenant))
-        .filter(job_sites::id.is_one_of(Vec::from_iter(ids)))
+        .filter(job_sites::id.one_of(Vec::from_iter(ids)))
         .order((job_sites::name, job_sites::id))
         .select((job_sites::id, job_sites::name))
         .load(&mut &*connection)

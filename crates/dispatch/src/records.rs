@@ -1,7 +1,7 @@
 //! The records that this module offers to others: files may be attached to them, and business rules guard and change them.
 
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::http::Json;
 use backoffice_core::records::FieldType::{Boolean, Date, Id, Number, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
@@ -127,7 +127,7 @@ fn find_job_sites<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::job_sites::in_scope(scope).filter(job_sites::id.is_one_of(ids));
+        let visible = query::job_sites::in_scope(scope).filter(job_sites::id.one_of(ids));
         let rows = visible.select((job_sites::id, job_sites::organization_id, job_sites::name));
         let rows: Vec<(Uuid, Uuid, String)> = rows.load(&mut &*connection).await?;
         Ok(rows
@@ -143,7 +143,7 @@ fn find_resources<'a>(
     ids: &'a [Uuid],
 ) -> BoxFuture<'a, Result<Vec<FoundRecord>>> {
     Box::pin(async move {
-        let visible = query::resources::in_scope(scope).filter(resources::id.is_one_of(ids));
+        let visible = query::resources::in_scope(scope).filter(resources::id.one_of(ids));
         let rows = visible.select((resources::id, resources::organization_id, resources::name));
         let rows: Vec<(Uuid, Uuid, String)> = rows.load(&mut &*connection).await?;
         Ok(rows
@@ -171,7 +171,7 @@ fn find_assignments<'a>(
                     .eq(assignments::tenant_id)
                     .and(resources::id.eq(assignments::subject_id))),
             )
-            .filter(assignments::id.is_one_of(ids))
+            .filter(assignments::id.one_of(ids))
             .select((
                 assignments::id,
                 assignments::organization_id,

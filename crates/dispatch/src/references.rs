@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Detail, Result};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -129,7 +129,7 @@ impl Referenced {
 async fn lock_sites(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, Site>> {
     let rows: Vec<(Uuid, Uuid, String, bool)> = job_sites::table
         .filter(job_sites::tenant_id.eq(tx.tenant()))
-        .filter(job_sites::id.is_one_of(Vec::from_iter(ids)))
+        .filter(job_sites::id.one_of(Vec::from_iter(ids)))
         .order(job_sites::id)
         .select((
             job_sites::id,
@@ -157,7 +157,7 @@ async fn lock_sites(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uui
 async fn lock_subjects(tx: &mut Tx<'_>, ids: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, Subject>> {
     let rows: Vec<(Uuid, Uuid, String, bool, bool)> = resources::table
         .filter(resources::tenant_id.eq(tx.tenant()))
-        .filter(resources::id.is_one_of(Vec::from_iter(ids)))
+        .filter(resources::id.one_of(Vec::from_iter(ids)))
         .order(resources::id)
         .select((
             resources::id,

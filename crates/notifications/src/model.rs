@@ -1,7 +1,7 @@
 //! The preferences of a user.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel::upsert::excluded;
@@ -93,7 +93,7 @@ impl Entity for Preferences {
         let tenant = tx.tenant();
         let rows: Vec<Preference> = preferences::table
             .filter(preferences::tenant_id.eq(tenant))
-            .filter(preferences::user_id.is_one_of(ids))
+            .filter(preferences::user_id.one_of(ids))
             .order((preferences::user_id, preferences::type_))
             .select(Preference::as_select())
             .load(tx.conn())
@@ -136,7 +136,7 @@ impl Entity for Preferences {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let own = preferences::table.filter(preferences::tenant_id.eq(tx.tenant()));
-        delete(own.filter(preferences::user_id.is_one_of(ids)))
+        delete(own.filter(preferences::user_id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())

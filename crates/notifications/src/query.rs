@@ -1,6 +1,6 @@
 //! Reads of notifications and preferences, always those of one user.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -82,7 +82,7 @@ impl NotificationFilter {
             all = Box::new(all.and(notifications::created_at.ge(since)));
         }
         if let Some(ids) = &request.ids {
-            all = Box::new(all.and(notifications::id.is_one_of(ids.clone())));
+            all = Box::new(all.and(notifications::id.one_of(ids.clone())));
         }
         all
     }

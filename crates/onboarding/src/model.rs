@@ -1,7 +1,7 @@
 //! Requests of persons for a tenant of their own.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
 use diesel::upsert::excluded;
@@ -109,7 +109,7 @@ impl Entity for Request {
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows = requests::table.filter(locker.scope().owns(requests::tenant_id));
-        let rows = rows.filter(requests::id.is_one_of(ids)).order(requests::id);
+        let rows = rows.filter(requests::id.one_of(ids)).order(requests::id);
         let rows = rows.select((requests::id, requests::tenant_id)).for_update();
         Ok(rows.load(&mut locker.connection()).await?)
     }
@@ -117,7 +117,7 @@ impl Entity for Request {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows: Vec<Self> = requests::table
             .filter(requests::tenant_id.eq(tx.tenant()))
-            .filter(requests::id.is_one_of(ids))
+            .filter(requests::id.one_of(ids))
             .select(Self::as_select())
             .load(tx.conn())
             .await?;
@@ -166,9 +166,7 @@ impl Entity for Request {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let own = requests::table.filter(requests::tenant_id.eq(tx.tenant()));
-        delete(own.filter(requests::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(own.filter(requests::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 }

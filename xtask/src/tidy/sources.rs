@@ -28,7 +28,7 @@ pub(super) fn unfinished(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// A list of ids in sight of PostgreSQL makes it plan each execution (`IsOneOf` in core).
+/// A list of ids in sight of PostgreSQL makes it plan each execution (`KeyColumn` in core).
 pub(super) fn planned_once(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
     for (file, text) in tree.texts("", &["rs", "in"])? {
@@ -38,7 +38,7 @@ pub(super) fn planned_once(tree: &Tree<'_>) -> Result<Findings> {
         for (number, line) in code(&text) {
             if ID_LISTS.iter().any(|list| line.contains(list)) {
                 findings.push(format!(
-                    "{}:{number}: shows the number of ids to PostgreSQL, which plans each execution then; use is_one_of(ids)",
+                    "{}:{number}: shows the number of ids to PostgreSQL, which plans each execution then; use one_of(ids)",
                     file.display()
                 ));
             }

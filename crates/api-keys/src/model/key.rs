@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_auth::{Subject, protect_holder, revoke};
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{
     ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
@@ -90,14 +90,14 @@ impl Entity for Key {
         let tenant = tx.tenant();
         let rows: Vec<Self> = keys::table
             .filter(keys::tenant_id.eq(tenant))
-            .filter(keys::id.is_one_of(ids))
+            .filter(keys::id.one_of(ids))
             .filter(keys::deleted_at.is_null())
             .select(Self::as_select())
             .load(tx.conn())
             .await?;
         let held: Vec<KeyRoleRow> = links::table
             .filter(links::tenant_id.eq(tenant))
-            .filter(links::key_id.is_one_of(ids))
+            .filter(links::key_id.one_of(ids))
             .order(links::id)
             .select(KeyRoleRow::as_select())
             .load(tx.conn())
@@ -124,14 +124,14 @@ impl Entity for Key {
         diesel::delete(
             links::table
                 .filter(links::tenant_id.eq(tenant))
-                .filter(links::key_id.is_one_of(ids)),
+                .filter(links::key_id.one_of(ids)),
         )
         .execute(tx.conn())
         .await?;
         diesel::update(
             keys::table
                 .filter(keys::tenant_id.eq(tenant))
-                .filter(keys::id.is_one_of(ids)),
+                .filter(keys::id.one_of(ids)),
         )
         .set((keys::deleted_at.eq(now), keys::updated_at.eq(now)))
         .prepared()

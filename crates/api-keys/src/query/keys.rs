@@ -1,7 +1,7 @@
 //! The list of keys for administrators.
 
 use backoffice_core::command::LockedRow;
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -90,7 +90,7 @@ pub(crate) async fn lock(connection: &AsyncPgConnection, scope: &Scope, ids: &[U
         own.visible_tenants = VisibleTenants::Tenant(tenant);
     }
     Ok(in_scope(&own)
-        .filter(keys::id.is_one_of(ids))
+        .filter(keys::id.one_of(ids))
         .order(keys::id)
         .select((keys::id, keys::tenant_id))
         .for_update()
@@ -158,7 +158,7 @@ fn filtered<'a>(scope: &Scope, tenant: Uuid, filter: &KeyFilter) -> keys::BoxedQ
         query = query.filter(keys::tenant_id.eq(tenant));
     }
     if let Some(ids) = &filter.ids {
-        query = query.filter(keys::id.is_one_of(ids.clone()));
+        query = query.filter(keys::id.one_of(ids.clone()));
     }
     if let Some(pattern) = &filter.pattern {
         query = query.filter(

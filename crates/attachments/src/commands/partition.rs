@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::crud::{self, CommandName, Delete, Record};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, Violation, rules};
 use backoffice_core::{Error as CoreError, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -173,7 +173,7 @@ impl Record for Partition {
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = partitions::table.filter(partitions::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(partitions::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(partitions::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 

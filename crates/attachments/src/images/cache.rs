@@ -173,7 +173,9 @@ impl ImageCache {
             index.surplus(self.most_bytes, variant)
         };
         self.report();
-        surplus.iter().for_each(|variant| self.memory.invalidate(variant));
+        for variant in &surplus {
+            self.memory.invalidate(variant);
+        }
         let paths: Vec<PathBuf> = surplus.into_iter().map(|variant| self.path(variant)).collect();
         if !paths.is_empty() {
             let removed = spawn_blocking(move || paths.iter().for_each(|path| drop(fs::remove_file(path))));

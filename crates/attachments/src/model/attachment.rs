@@ -1,7 +1,7 @@
 //! Files. Their bytes are destroyed with them, so neither their creation nor their deletion can be undone; everything else can.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::text::hex;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -137,7 +137,7 @@ impl Entity for Attachment {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::attachments::in_scope(locker.scope()).filter(attachments::id.is_one_of(ids));
+        let visible = query::attachments::in_scope(locker.scope()).filter(attachments::id.one_of(ids));
         let locked = visible
             .order(attachments::id)
             .select((attachments::id, attachments::tenant_id))
@@ -182,7 +182,7 @@ impl Attachment {
     /// Loads files of the transaction's tenant.
     pub(crate) async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = attachments::table.filter(attachments::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(attachments::id.is_one_of(ids)).order(attachments::id);
+        let rows = rows.filter(attachments::id.one_of(ids)).order(attachments::id);
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 

@@ -1,7 +1,7 @@
 //! Constraints of the files of fields.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt};
@@ -70,7 +70,7 @@ impl Field {
     /// Returns the constraints with these ids in the transaction's tenant.
     pub(crate) async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = fields::table.filter(fields::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(fields::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(fields::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 
@@ -121,9 +121,7 @@ impl Entity for Field {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = fields::table.filter(fields::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(fields::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(fields::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 }

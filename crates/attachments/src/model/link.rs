@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::identity::ActorKind;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -70,7 +70,7 @@ impl Link {
     /// Returns the links with these ids in the transaction's tenant.
     pub(crate) async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = links::table.filter(links::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(links::id.is_one_of(ids)).order(links::id);
+        let rows = rows.filter(links::id.one_of(ids)).order(links::id);
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 }
@@ -86,7 +86,7 @@ impl Entity for Link {
         let files = query::attachments::in_scope(locker.scope()).select(attachments::id);
         let rows = links::table
             .filter(locker.scope().owns(links::tenant_id))
-            .filter(links::id.is_one_of(ids))
+            .filter(links::id.one_of(ids))
             .filter(links::attachment_id.eq_any(files));
         let locked = rows.order(links::id).select((links::id, links::tenant_id)).for_update();
         Ok(locked.load(&mut locker.connection()).await?)
@@ -98,7 +98,7 @@ impl Entity for Link {
         let files: Vec<Uuid> = rows.iter().map(|row| row.attachment_id).collect();
         let organizations = attachments::table
             .filter(attachments::tenant_id.eq(tx.tenant()))
-            .filter(attachments::id.is_one_of(files))
+            .filter(attachments::id.one_of(files))
             .select((attachments::id, attachments::organization_id));
         let organizations: Vec<(Uuid, Uuid)> = organizations.load(tx.conn()).await?;
         let organizations: HashMap<Uuid, Uuid> = organizations.into_iter().collect();
@@ -116,7 +116,7 @@ impl Entity for Link {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = links::table.filter(links::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(links::id.is_one_of(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(links::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

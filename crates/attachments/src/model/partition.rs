@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
@@ -73,7 +73,7 @@ impl Entity for Partition {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::partitions::in_scope(locker.scope()).filter(partitions::id.is_one_of(ids));
+        let visible = query::partitions::in_scope(locker.scope()).filter(partitions::id.one_of(ids));
         let locked = visible.order(partitions::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -88,7 +88,7 @@ impl Entity for Partition {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = partitions::table.filter(partitions::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(partitions::id.is_one_of(ids)))
+        delete(rows.filter(partitions::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -1,7 +1,7 @@
 //! The quota of a tenant: the bytes that its files may have.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
@@ -60,7 +60,7 @@ impl Entity for Quota {
     /// Locks the counter, if there is one: the quota of a tenant without files is inserted with it.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows = usage::table.filter(locker.scope().owns(usage::tenant_id));
-        let rows = rows.filter(usage::id.is_one_of(ids)).order(usage::id);
+        let rows = rows.filter(usage::id.one_of(ids)).order(usage::id);
         let _locked: Vec<Uuid> = rows
             .select(usage::id)
             .for_update()
@@ -72,7 +72,7 @@ impl Entity for Quota {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = usage::table
             .filter(usage::tenant_id.eq(tx.tenant()))
-            .filter(usage::id.is_one_of(ids))
+            .filter(usage::id.one_of(ids))
             .filter(usage::quota.is_not_null())
             .select(Self::as_select());
         let rows: Vec<Self> = rows.load(tx.conn()).await?;

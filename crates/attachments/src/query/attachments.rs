@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Result, Scope};
 use diesel::dsl::Filter;
@@ -157,7 +157,7 @@ pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, ids: V
                 .and(stores::id.eq(attachments::store_id))),
         )
         .filter(scope.owns(attachments::tenant_id))
-        .filter(attachments::id.is_one_of(ids))
+        .filter(attachments::id.one_of(ids))
         .select((Attachment::as_select(), partitions::is_public, STORE_SETTINGS));
     Ok(found.prepared().load(&mut &*connection).await?)
 }
@@ -174,7 +174,7 @@ pub async fn movable(
     from: Option<&str>,
 ) -> Result<Vec<Uuid>> {
     let mut files = in_scope(scope)
-        .filter(attachments::id.is_one_of(ids.iter().copied().collect::<Vec<Uuid>>()))
+        .filter(attachments::id.one_of(ids.iter().copied().collect::<Vec<Uuid>>()))
         .filter(attachments::entity_id.eq(entity))
         .into_boxed();
     if let Some(from) = from {

@@ -1,6 +1,6 @@
 //! Reads of the library: all files of a tenant.
 
-use backoffice_core::db::{IsOneOf, Prepared, Recurring};
+use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -132,7 +132,7 @@ fn matching<'a>(
         query = query.filter(attachments::file_name.ilike(pattern.clone()));
     }
     for ids in [&request.ids, &request.found].into_iter().flatten() {
-        query = query.filter(attachments::id.is_one_of(ids.clone()));
+        query = query.filter(attachments::id.one_of(ids.clone()));
     }
     query
 }

@@ -1,7 +1,7 @@
 //! Reads of the access log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
 use backoffice_core::config;
-use backoffice_core::db::{Connection, IsOneOf};
+use backoffice_core::db::{Connection, KeyColumn};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
@@ -55,7 +55,7 @@ fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
         query = query.filter(logs::id.eq(id));
     }
     if let Some(ids) = &filter.ids {
-        query = query.filter(logs::id.is_one_of(ids));
+        query = query.filter(logs::id.one_of(ids));
     }
     if let Some(organization) = filter.organization {
         query = query.filter(logs::organization_id.eq(organization));

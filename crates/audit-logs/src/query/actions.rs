@@ -1,7 +1,7 @@
 //! Reads of the action log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
 use backoffice_core::collections::{self, BESIDE_LOG, Version};
-use backoffice_core::db::{Connection, DocumentTexts, IsOneOf, PreparedIf, read_documents};
+use backoffice_core::db::{Connection, DocumentTexts, KeyColumn, PreparedIf, read_documents};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Result, Timestamp, VisibleTenants};
 use diesel::expression::SqlLiteral;
@@ -83,7 +83,7 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
         query = query.filter(logs::id.eq(id));
     }
     if let Some(ids) = &filter.ids {
-        query = query.filter(logs::id.is_one_of(ids));
+        query = query.filter(logs::id.one_of(ids));
     }
     if let Some(organization) = filter.organization {
         query = query.filter(logs::organization_id.eq(organization));

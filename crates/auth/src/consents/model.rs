@@ -1,7 +1,7 @@
 //! Consents of users. No command deletes them; the decisions of a user stay on record.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -54,14 +54,14 @@ impl Entity for Consent {
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let rows = consents::table.filter(locker.scope().owns(consents::tenant_id));
-        let rows = rows.filter(consents::id.is_one_of(ids)).order(consents::id);
+        let rows = rows.filter(consents::id.one_of(ids)).order(consents::id);
         let rows = rows.select((consents::id, consents::tenant_id)).for_update();
         Ok(rows.load(&mut locker.connection()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = consents::table.filter(consents::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(consents::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(consents::id.one_of(ids)).select(Self::as_select());
         let rows: Vec<Self> = rows.load(tx.conn()).await?;
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }

@@ -1,6 +1,6 @@
 //! Reads of consents.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window};
 use backoffice_core::{RequestContext, Result};
 use diesel::dsl::count_star;
@@ -48,7 +48,7 @@ pub async fn list(
             .filter(consents::user_id.eq(user))
             .into_boxed();
         match ids {
-            Some(ids) => query.filter(consents::id.is_one_of(ids)),
+            Some(ids) => query.filter(consents::id.one_of(ids)),
             None => query,
         }
     };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use backoffice_core::Result;
 use backoffice_core::acl::Rights;
 use backoffice_core::command::Tx;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::identity::HeldRole;
 use backoffice_core::ids::PLATFORM_TENANT;
 use diesel::{ExpressionMethods, QueryDsl};
@@ -44,7 +44,7 @@ pub async fn find_roles(tx: &mut Tx<'_>, named: &[String]) -> Result<Vec<RoleToH
     let ids: Vec<Uuid> = found.iter().map(|(_, id)| *id).collect();
     let names: Vec<(Uuid, String)> = roles::table
         .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
-        .filter(roles::id.is_one_of(&ids))
+        .filter(roles::id.one_of(&ids))
         .select((roles::id, roles::name))
         .load(tx.conn())
         .await?;

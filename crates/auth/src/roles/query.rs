@@ -6,7 +6,7 @@ use std::sync::Arc;
 use backoffice_core::collections::Beside;
 use backoffice_core::command::LockedRow;
 use backoffice_core::crud;
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants};
@@ -95,16 +95,14 @@ pub(crate) async fn lock(
     context: &RequestContext,
     ids: &[Uuid],
 ) -> Result<Vec<LockedRow>> {
-    let rows = in_scope(context.scope())
-        .filter(roles::id.is_one_of(ids))
-        .order(roles::id);
+    let rows = in_scope(context.scope()).filter(roles::id.one_of(ids)).order(roles::id);
     let rows = rows.select(Role::as_select()).for_update();
     if context.rights().is_super_admin {
         return Ok(crud::locked(rows.load::<Role>(&mut &*connection).await?));
     }
     // A row lock and a sub-select on another table can't be combined in one statement, so visibility is queried by one of its own.
     let seen = visible(context)
-        .filter(roles::id.is_one_of(ids))
+        .filter(roles::id.one_of(ids))
         .select((roles::tenant_id, roles::id));
     let (seen, mut rows) = try_join(
         seen.load::<(Uuid, Uuid)>(&mut &*connection),
@@ -159,7 +157,7 @@ pub async fn list(
     let filtered = || {
         let mut query = visible(context);
         if let Some(ids) = &filter.ids {
-            query = query.filter(roles::id.is_one_of(ids.clone()));
+            query = query.filter(roles::id.one_of(ids.clone()));
         }
         if let Some(pattern) = &filter.name_pattern {
             query = query.filter(roles::name.ilike(pattern.clone()));
@@ -318,7 +316,7 @@ pub(crate) async fn resolve(
     let names: Vec<String> = named.iter().map(|name| name.trim().to_lowercase()).collect();
     let found: Vec<(Uuid, Uuid, String)> = visible(context)
         .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
-        .filter(roles::id.is_one_of(ids).or(roles::name_norm.is_one_of(names)))
+        .filter(roles::id.one_of(ids).or(roles::name_norm.one_of(names)))
         .select((roles::tenant_id, roles::id, roles::name_norm))
         .load(connection)
         .await?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::ids::PLATFORM_TENANT;
 use diesel::{ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -24,7 +24,7 @@ pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Hash
     let tenant = tx.tenant();
     let rows: Vec<RoleAcl> = auth_role_acls::table
         .filter(auth_role_acls::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
-        .filter(auth_role_acls::role_id.is_one_of(roles))
+        .filter(auth_role_acls::role_id.one_of(roles))
         .select(RoleAcl::as_select())
         .load(tx.conn())
         .await?;

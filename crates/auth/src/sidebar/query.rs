@@ -1,7 +1,7 @@
 //! Reads of sidebar settings.
 
 use backoffice_core::command::Entity;
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Rejection, RequestContext, Result, Scope};
 use diesel::dsl::exists;
@@ -65,7 +65,7 @@ pub async fn of_roles(
     let statement = role_preferences::table
         .filter(scope.owns(role_preferences::tenant_id))
         .filter(role_preferences::tenant_id.eq(tenant))
-        .filter(role_preferences::role_id.is_one_of(requested))
+        .filter(role_preferences::role_id.one_of(requested))
         .filter(role_preferences::locale.eq(locale))
         .select(RoleSidebarPreference::as_select());
     Ok(Prepared(statement).load(&mut &*connection).await?)
@@ -95,7 +95,7 @@ pub async fn roles(
         .limit(LONGEST)
         .select((roles::tenant_id, roles::id, roles::name, has_preference));
     if let Some(ids) = ids {
-        statement = statement.filter(roles::id.is_one_of(ids.to_vec()));
+        statement = statement.filter(roles::id.one_of(ids.to_vec()));
     }
     Ok(statement.load(&mut &*connection).await?)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::upsert::excluded;
@@ -94,14 +94,14 @@ impl Entity for User {
         let tenant = tx.tenant();
         let rows: Vec<User> = users::table
             .filter(users::tenant_id.eq(tenant))
-            .filter(users::id.is_one_of(ids))
+            .filter(users::id.one_of(ids))
             .filter(users::deleted_at.is_null())
             .select(User::as_select())
             .load(tx.conn())
             .await?;
         let held: Vec<UserRole> = links::table
             .filter(links::tenant_id.eq(tenant))
-            .filter(links::user_id.is_one_of(ids))
+            .filter(links::user_id.one_of(ids))
             .order(links::id)
             .select(UserRole::as_select())
             .load(tx.conn())
@@ -111,7 +111,7 @@ impl Entity for User {
             Depth::Tree => {
                 acls::table
                     .filter(acls::tenant_id.eq(tenant))
-                    .filter(acls::user_id.is_one_of(ids))
+                    .filter(acls::user_id.one_of(ids))
                     .select(UserAcl::as_select())
                     .load(tx.conn())
                     .await?
@@ -185,14 +185,14 @@ impl Entity for User {
         diesel::delete(
             links::table
                 .filter(links::tenant_id.eq(tenant))
-                .filter(links::user_id.is_one_of(ids)),
+                .filter(links::user_id.one_of(ids)),
         )
         .execute(tx.conn())
         .await?;
         diesel::delete(
             acls::table
                 .filter(acls::tenant_id.eq(tenant))
-                .filter(acls::user_id.is_one_of(ids)),
+                .filter(acls::user_id.one_of(ids)),
         )
         .execute(tx.conn())
         .await?;
@@ -200,7 +200,7 @@ impl Entity for User {
         diesel::update(
             users::table
                 .filter(users::tenant_id.eq(tenant))
-                .filter(users::id.is_one_of(ids)),
+                .filter(users::id.one_of(ids)),
         )
         .set((users::deleted_at.eq(now), users::updated_at.eq(now)))
         .prepared()
@@ -327,7 +327,7 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRole>
     diesel::delete(
         links::table
             .filter(links::tenant_id.eq(tenant))
-            .filter(links::user_id.is_one_of(users))
+            .filter(links::user_id.one_of(users))
             .filter(links::id.ne_all(&kept)),
     )
     .execute(tx.conn())
@@ -335,7 +335,7 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRole>
     let named: Vec<Uuid> = requested.iter().map(|link| link.role_id).collect();
     let existing: Vec<(Uuid, Uuid)> = roles::table
         .filter(roles::tenant_id.eq_any([tenant, backoffice_core::ids::PLATFORM_TENANT]))
-        .filter(roles::id.is_one_of(&named))
+        .filter(roles::id.one_of(&named))
         .select((roles::tenant_id, roles::id))
         .load(tx.conn())
         .await?;

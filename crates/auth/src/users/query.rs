@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backoffice_core::collections::Beside;
 use backoffice_core::command::{Entity, LockedRow};
-use backoffice_core::db::{IsOneOf, Prepared, Recurring};
+use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window, find_with};
 use backoffice_core::scope::{Owned, VisibleTenants};
@@ -165,7 +165,7 @@ pub(crate) async fn lock(
 /// Returns those of these users that the caller may see.
 pub(crate) async fn seen(connection: &AsyncPgConnection, context: &RequestContext, ids: &[Uuid]) -> Result<Vec<Uuid>> {
     Ok(visible(context)
-        .filter(users::id.is_one_of(ids))
+        .filter(users::id.one_of(ids))
         .select(users::id)
         .prepared()
         .load(&mut &*connection)
@@ -337,7 +337,7 @@ async fn beside(
 fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {
     let mut query = visible(context);
     if let Some(ids) = &filter.ids {
-        query = query.filter(users::id.is_one_of(ids.clone()));
+        query = query.filter(users::id.one_of(ids.clone()));
     }
     if let Some(organization) = filter.organization {
         query = query.filter(users::organization_id.eq(organization));

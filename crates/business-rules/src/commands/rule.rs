@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::identity::ActorKind;
 use backoffice_core::input::{Input, Validator, Violation, rules};
 use backoffice_core::{
@@ -349,7 +349,7 @@ impl Record for Rule {
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = table::table.filter(table::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(table::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(table::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -55,8 +55,8 @@ pub(super) async fn with_members(tx: &mut Tx<'_>, by: By, snapshots: Snapshots) 
     let ids: Vec<Uuid> = snapshots.keys().copied().collect();
     let rows = members::table.filter(members::tenant_id.eq(tx.tenant())).into_boxed();
     let rows = match by {
-        By::Rule => rows.filter(members::rule_id.is_one_of(ids)),
-        By::Set => rows.filter(members::set_id.is_one_of(ids)),
+        By::Rule => rows.filter(members::rule_id.one_of(ids)),
+        By::Set => rows.filter(members::set_id.one_of(ids)),
     };
     let rows = rows.order(members::id).select(SetMember::as_select());
     let rows: Vec<SetMember> = rows.load(tx.conn()).await?;
@@ -84,7 +84,7 @@ impl SetMember {
         let number = rows.len();
         let rules: HashSet<Uuid> = rules::table
             .filter(rules::tenant_id.eq(tx.tenant()))
-            .filter(rules::id.is_one_of(rows.iter().map(|row| row.rule_id).collect::<Vec<_>>()))
+            .filter(rules::id.one_of(rows.iter().map(|row| row.rule_id).collect::<Vec<_>>()))
             .select(rules::id)
             .for_key_share()
             .load(tx.conn())
@@ -93,7 +93,7 @@ impl SetMember {
             .collect();
         let sets: HashSet<Uuid> = sets::table
             .filter(sets::tenant_id.eq(tx.tenant()))
-            .filter(sets::id.is_one_of(rows.iter().map(|row| row.set_id).collect::<Vec<_>>()))
+            .filter(sets::id.one_of(rows.iter().map(|row| row.set_id).collect::<Vec<_>>()))
             .select(sets::id)
             .for_key_share()
             .load(tx.conn())
@@ -122,7 +122,7 @@ impl Entity for SetMember {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::sets::members_in_scope(locker.scope()).filter(members::id.is_one_of(ids));
+        let visible = query::sets::members_in_scope(locker.scope()).filter(members::id.one_of(ids));
         let locked = visible.order(members::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -137,9 +137,7 @@ impl Entity for SetMember {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = members::table.filter(members::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(members::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(members::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

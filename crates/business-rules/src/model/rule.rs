@@ -1,7 +1,7 @@
 //! Rules.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -90,7 +90,7 @@ impl Entity for Rule {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::rules::in_scope(locker.scope()).filter(rules::id.is_one_of(ids));
+        let visible = query::rules::in_scope(locker.scope()).filter(rules::id.one_of(ids));
         let locked = visible.order(rules::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -111,7 +111,7 @@ impl Entity for Rule {
     /// Deletes rules; the foreign key deletes their memberships.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = rules::table.filter(rules::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(rules::id.is_one_of(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(rules::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

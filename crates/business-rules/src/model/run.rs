@@ -1,7 +1,7 @@
 //! Executions that clients request.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -62,7 +62,7 @@ impl Entity for Run {
         Ok(runs::table
             .filter(scope.owns(runs::tenant_id))
             .filter(scope.within(runs::organization_id))
-            .filter(runs::id.is_one_of(ids))
+            .filter(runs::id.one_of(ids))
             .order(runs::id)
             .select((runs::id, runs::tenant_id))
             .for_update()
@@ -72,7 +72,7 @@ impl Entity for Run {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = runs::table.filter(runs::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(runs::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(runs::id.one_of(ids)).select(Self::as_select());
         let rows: Vec<Self> = rows.load(tx.conn()).await?;
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
@@ -88,7 +88,7 @@ impl Entity for Run {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = runs::table.filter(runs::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(runs::id.is_one_of(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(runs::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Sets of rules.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -50,7 +50,7 @@ impl Entity for RuleSet {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::sets::in_scope(locker.scope()).filter(sets::id.is_one_of(ids));
+        let visible = query::sets::in_scope(locker.scope()).filter(sets::id.one_of(ids));
         let locked = visible.order(sets::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -71,7 +71,7 @@ impl Entity for RuleSet {
     /// Deletes sets; the foreign key deletes their members.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = sets::table.filter(sets::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(sets::id.is_one_of(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(sets::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Deliveries of webhooks.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -59,7 +59,7 @@ impl Entity for WebhookDelivery {
     const VIEW: Option<Feature> = Some(acl::VIEW_LOGS);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::webhooks::deliveries_in_scope(locker.scope()).filter(deliveries::id.is_one_of(ids));
+        let visible = query::webhooks::deliveries_in_scope(locker.scope()).filter(deliveries::id.one_of(ids));
         Ok(visible
             .order(deliveries::id)
             .select((deliveries::id, deliveries::tenant_id))
@@ -70,7 +70,7 @@ impl Entity for WebhookDelivery {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = deliveries::table.filter(deliveries::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(deliveries::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(deliveries::id.one_of(ids)).select(Self::as_select());
         let rows: Vec<Self> = rows.load(tx.conn()).await?;
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
@@ -82,7 +82,7 @@ impl Entity for WebhookDelivery {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = deliveries::table.filter(deliveries::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(deliveries::id.is_one_of(ids)))
+        delete(rows.filter(deliveries::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())

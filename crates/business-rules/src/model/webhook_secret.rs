@@ -1,7 +1,7 @@
 //! Secrets with which webhooks are signed.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -49,7 +49,7 @@ impl Entity for WebhookSecret {
         if locker.scope().organizations.is_some() {
             return Ok(Vec::new());
         }
-        let live = query::webhooks::secrets_in_scope(locker.scope()).filter(secrets::id.is_one_of(ids));
+        let live = query::webhooks::secrets_in_scope(locker.scope()).filter(secrets::id.one_of(ids));
         Ok(live
             .order(secrets::id)
             .select((secrets::id, secrets::tenant_id))
@@ -61,7 +61,7 @@ impl Entity for WebhookSecret {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = secrets::table.filter(secrets::tenant_id.eq(tx.tenant()));
         let rows = rows
-            .filter(secrets::id.is_one_of(ids))
+            .filter(secrets::id.one_of(ids))
             .filter(secrets::revoked_at.is_null());
         let rows: Vec<Self> = rows.select(Self::as_select()).load(tx.conn()).await?;
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
@@ -75,7 +75,7 @@ impl Entity for WebhookSecret {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
         let rows = secrets::table.filter(secrets::tenant_id.eq(tenant));
-        update(rows.filter(secrets::id.is_one_of(ids)))
+        update(rows.filter(secrets::id.one_of(ids)))
             .set((
                 secrets::secret.eq(None::<Vec<u8>>),
                 secrets::revoked_at.eq(now),

@@ -1,6 +1,6 @@
 //! The log of executions.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Kept, MonthlyTable, RequestContext, Result, Scope, Timestamp};
@@ -113,7 +113,7 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
 fn requested<'a>(scope: &Scope, filter: &LogFilter, request: &ListRequest) -> logs::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(ids) = &request.ids {
-        query = query.filter(logs::id.is_one_of(ids.clone()));
+        query = query.filter(logs::id.one_of(ids.clone()));
         // A range excludes months when the statement runs; an array, which is then only known, does not.
         if let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) {
             query = query.filter(logs::id.between(*first, *last));

@@ -1,6 +1,6 @@
 //! Rules.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -124,7 +124,7 @@ fn requested<'a>(scope: &Scope, filter: &RuleFilter, request: &ListRequest) -> r
         query = query.filter(rules::rule_name.ilike(pattern.clone()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(rules::id.is_one_of(ids.clone()));
+        query = query.filter(rules::id.one_of(ids.clone()));
     }
     if let Some(key) = &filter.rule_key {
         query = query.filter(rules::rule_key.eq(key.clone()));

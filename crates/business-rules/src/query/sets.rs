@@ -1,6 +1,6 @@
 //! Sets of rules and their members.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -71,7 +71,7 @@ fn requested<'a>(scope: &Scope, request: &ListRequest) -> sets::BoxedQuery<'a, P
         query = query.filter(sets::set_name.ilike(pattern.clone()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(sets::id.is_one_of(ids.clone()));
+        query = query.filter(sets::id.one_of(ids.clone()));
     }
     query
 }

@@ -1,6 +1,6 @@
 //! Secrets and deliveries of webhooks.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -61,7 +61,7 @@ fn live<'a>(scope: &Scope, request: &ListRequest) -> secrets::BoxedQuery<'a, Pg>
         query = query.filter(secrets::id.eq_any(Vec::<Uuid>::new()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(secrets::id.is_one_of(ids.clone()));
+        query = query.filter(secrets::id.one_of(ids.clone()));
     }
     query
 }
@@ -91,7 +91,7 @@ pub async fn list_secrets(
 fn requested<'a>(scope: &Scope, filter: &DeliveryFilter, request: &ListRequest) -> deliveries::BoxedQuery<'a, Pg> {
     let mut query = deliveries_in_scope(scope).into_boxed();
     if let Some(ids) = &request.ids {
-        query = query.filter(deliveries::id.is_one_of(ids.clone()));
+        query = query.filter(deliveries::id.one_of(ids.clone()));
     }
     if let Some(rule) = filter.rule {
         query = query.filter(deliveries::rule_id.eq(rule));

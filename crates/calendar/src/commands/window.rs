@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
 use backoffice_core::crud::{CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, Recurring, ReplaceRow};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Feature, Patch, Placement, Result, Timestamp};
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
@@ -162,7 +162,7 @@ impl Record for Window {
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = windows::table.filter(windows::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(windows::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(windows::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 

@@ -1,7 +1,7 @@
 //! Feeds: addresses at which calendar programs read windows and assignments.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -73,14 +73,14 @@ impl Entity for Feed {
 
     /// Locks feeds of the caller.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let own = query::feeds::own(locker.scope(), locker.context().user_id()?).filter(feeds::id.is_one_of(ids));
+        let own = query::feeds::own(locker.scope(), locker.context().user_id()?).filter(feeds::id.one_of(ids));
         let rows = own.order(feeds::id).select((feeds::id, feeds::tenant_id)).for_update();
         Ok(rows.load(&mut locker.connection()).await?)
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = feeds::table.filter(feeds::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(feeds::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(feeds::id.one_of(ids)).select(Self::as_select());
         let rows: Vec<Self> = rows.load(tx.conn()).await?;
         rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
     }
@@ -92,7 +92,7 @@ impl Entity for Feed {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = feeds::table.filter(feeds::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(feeds::id.is_one_of(ids))).execute(tx.conn()).await?;
+        delete(rows.filter(feeds::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

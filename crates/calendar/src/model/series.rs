@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Prepared, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Prepared, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
@@ -263,7 +263,7 @@ impl Entity for Series {
         let zones = sql_query(LOCK_ZONES)
             .bind::<SqlUuid, _>(locker.tenant())
             .bind::<Array<SqlUuid>, _>(ids);
-        let visible = query::series::in_scope(locker.scope()).filter(series::id.is_one_of(ids));
+        let visible = query::series::in_scope(locker.scope()).filter(series::id.one_of(ids));
         let rows = visible
             .order(series::id)
             .select((series::id, series::tenant_id))
@@ -290,7 +290,7 @@ impl Entity for Series {
         write_rows(tx, rows.iter().map(|one| one.row.clone()).collect()).await?;
         let ids: Vec<Uuid> = rows.iter().map(|one| one.row.id).collect();
         let old = windows::table.filter(windows::tenant_id.eq(tx.tenant()));
-        delete(old.filter(windows::series_id.is_one_of(&ids)))
+        delete(old.filter(windows::series_id.one_of(&ids)))
             .execute(tx.conn())
             .await?;
         let mut all: Vec<Window> = Vec::new();
@@ -312,9 +312,7 @@ impl Entity for Series {
     /// Deletes series with their windows.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = series::table.filter(series::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(series::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(series::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 
@@ -335,14 +333,14 @@ pub(crate) async fn read_series(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Ser
     let tenant = tx.tenant();
     let rows: Vec<SeriesRow> = series::table
         .filter(series::tenant_id.eq(tenant))
-        .filter(series::id.is_one_of(ids))
+        .filter(series::id.one_of(ids))
         .order(series::id)
         .select(SeriesRow::as_select())
         .load(tx.conn())
         .await?;
     let exceptions: Vec<Window> = windows::table
         .filter(windows::tenant_id.eq(tenant))
-        .filter(windows::series_id.is_one_of(ids))
+        .filter(windows::series_id.one_of(ids))
         .filter(windows::is_exception)
         .order((windows::series_id, windows::series_date))
         .select(Window::as_select())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
@@ -128,7 +128,7 @@ impl Entity for Window {
         let zones = sql_query(LOCK_ZONES)
             .bind::<SqlUuid, _>(locker.tenant())
             .bind::<Array<SqlUuid>, _>(ids);
-        let visible = query::windows::in_scope(locker.scope()).filter(windows::id.is_one_of(ids));
+        let visible = query::windows::in_scope(locker.scope()).filter(windows::id.one_of(ids));
         let rows = visible.order(windows::id).select(Self::as_select()).for_update();
         let mut connections = (locker.connection(), locker.connection());
         let (_locked, rows) = try_join(
@@ -155,9 +155,7 @@ impl Entity for Window {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = windows::table.filter(windows::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(windows::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(windows::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Date as SqlDate, Text, Timestamptz, Uuid as SqlUuid};
@@ -123,7 +123,7 @@ impl Entity for WorkingCalendar {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = calendars::table.filter(calendars::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(calendars::id.is_one_of(ids)))
+        delete(rows.filter(calendars::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -148,14 +148,14 @@ pub(crate) async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<WorkingCal
     let tenant = tx.tenant();
     let rows: Vec<CalendarRow> = calendars::table
         .filter(calendars::tenant_id.eq(tenant))
-        .filter(calendars::id.is_one_of(ids))
+        .filter(calendars::id.one_of(ids))
         .order(calendars::id)
         .select(CalendarRow::as_select())
         .load(tx.conn())
         .await?;
     let days: Vec<(Uuid, Uuid, Day, String)> = holidays::table
         .filter(holidays::tenant_id.eq(tenant))
-        .filter(holidays::calendar_id.is_one_of(ids))
+        .filter(holidays::calendar_id.one_of(ids))
         .order((holidays::calendar_id, holidays::date))
         .select((holidays::calendar_id, holidays::id, holidays::date, holidays::name))
         .load(tx.conn())

@@ -1,7 +1,7 @@
 //! Reads of feeds.
 
 use backoffice_core::collections::{Version, counting};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window as PageWindow};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope};
@@ -34,7 +34,7 @@ pub(crate) async fn list(
     let requested = || {
         let mut query = own(ctx.scope(), user).into_boxed::<diesel::pg::Pg>();
         if let Some(ids) = &ids {
-            query = query.filter(feeds::id.is_one_of(ids.clone()));
+            query = query.filter(feeds::id.one_of(ids.clone()));
         }
         query
     };

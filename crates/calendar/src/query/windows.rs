@@ -1,6 +1,6 @@
 //! Reads of windows.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window as PageWindow};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -48,7 +48,7 @@ fn margin(day: Day) -> (Timestamp, Timestamp) {
 fn requested<'a>(scope: &Scope, filter: &WindowFilter) -> windows::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(ids) = &filter.ids {
-        query = query.filter(windows::id.is_one_of(ids.clone()));
+        query = query.filter(windows::id.one_of(ids.clone()));
     }
     if let Some(from) = filter.from {
         // A window is not longer than `LONGEST` days: the instants bound the range of the index.
@@ -66,7 +66,7 @@ fn requested<'a>(scope: &Scope, filter: &WindowFilter) -> windows::BoxedQuery<'a
         query = query.filter(windows::resource_type.eq(resource_type.as_str()));
     }
     if let Some(ids) = &filter.resource_ids {
-        query = query.filter(windows::resource_id.is_one_of(ids.clone()));
+        query = query.filter(windows::resource_id.one_of(ids.clone()));
     }
     if let Some(codes) = &filter.reason_codes {
         query = query.filter(windows::reason_code.eq_any(codes.clone()));
@@ -120,7 +120,7 @@ pub(crate) async fn busy(connection: &AsyncPgConnection, scope: &Scope, request:
         query = query.filter(windows::resource_type.eq(resource_type.as_str()));
     }
     if let Some(ids) = &request.resource_ids {
-        query = query.filter(windows::resource_id.is_one_of(ids.clone()));
+        query = query.filter(windows::resource_id.one_of(ids.clone()));
     }
     let rows = query
         .order((windows::start_at, windows::id))

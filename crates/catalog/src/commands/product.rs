@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::http::given;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Result, Timestamp};
@@ -184,7 +184,7 @@ impl Record for Product {
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = products::table.filter(products::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(products::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(products::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 

@@ -1,7 +1,7 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Feature, Rejection, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
@@ -49,7 +49,7 @@ impl Entity for Category {
     const VIEW: Option<Feature> = Some(acl::CATEGORIES_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::categories::in_scope(locker.scope()).filter(categories::id.is_one_of(ids));
+        let visible = query::categories::in_scope(locker.scope()).filter(categories::id.one_of(ids));
         let locked = visible.order(categories::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -87,7 +87,7 @@ impl Entity for Category {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = categories::table.filter(categories::tenant_id.eq(tenant));
-        delete(rows.filter(categories::id.is_one_of(ids)))
+        delete(rows.filter(categories::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())
@@ -115,7 +115,7 @@ pub(crate) async fn share_categories(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Ve
     let (scope, tenant) = (tx.scope(), tx.tenant());
     Ok(query::categories::in_scope(scope)
         .filter(categories::tenant_id.eq(tenant))
-        .filter(categories::id.is_one_of(ids))
+        .filter(categories::id.one_of(ids))
         .order(categories::id)
         .select(categories::id)
         .for_key_share()

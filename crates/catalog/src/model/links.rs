@@ -1,7 +1,7 @@
 //! Links between products and categories. A link is deleted and restored with either of them.
 
 use backoffice_core::command::{Entity, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -52,8 +52,8 @@ impl Links {
             .select(LinkRow::as_select())
             .into_boxed();
         let rows = match self {
-            Self::OfProducts => rows.filter(links::product_id.is_one_of(ids)),
-            Self::OfCategories => rows.filter(links::category_id.is_one_of(ids)),
+            Self::OfProducts => rows.filter(links::product_id.one_of(ids)),
+            Self::OfCategories => rows.filter(links::category_id.one_of(ids)),
         };
         Ok(rows.load(tx.conn()).await?)
     }
@@ -68,12 +68,12 @@ impl Links {
             .filter(links::id.ne_all(kept));
         match self {
             Self::OfProducts => {
-                delete(surplus.filter(links::product_id.is_one_of(ids)))
+                delete(surplus.filter(links::product_id.one_of(ids)))
                     .execute(tx.conn())
                     .await?
             }
             Self::OfCategories => {
-                delete(surplus.filter(links::category_id.is_one_of(ids)))
+                delete(surplus.filter(links::category_id.one_of(ids)))
                     .execute(tx.conn())
                     .await?
             }
@@ -116,7 +116,7 @@ impl Links {
             Self::OfProducts => {
                 categories::table
                     .filter(categories::tenant_id.eq(tenant))
-                    .filter(categories::id.is_one_of(named))
+                    .filter(categories::id.one_of(named))
                     .order(categories::id)
                     .select(categories::id)
                     .for_key_share()
@@ -126,7 +126,7 @@ impl Links {
             Self::OfCategories => {
                 products::table
                     .filter(products::tenant_id.eq(tenant))
-                    .filter(products::id.is_one_of(named))
+                    .filter(products::id.one_of(named))
                     .order(products::id)
                     .select(products::id)
                     .for_key_share()

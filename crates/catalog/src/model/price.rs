@@ -1,7 +1,7 @@
 //! Prices of products and of their variants.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Decimal, Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{
@@ -69,9 +69,9 @@ impl Price {
             .select(Self::as_select())
             .into_boxed();
         let rows = match by {
-            By::Id => rows.filter(prices::id.is_one_of(ids)),
-            By::Product => rows.filter(prices::product_id.is_one_of(ids)),
-            By::Variant => rows.filter(prices::variant_id.is_one_of(ids)),
+            By::Id => rows.filter(prices::id.one_of(ids)),
+            By::Product => rows.filter(prices::product_id.one_of(ids)),
+            By::Variant => rows.filter(prices::variant_id.one_of(ids)),
         };
         Ok(rows.load(tx.conn()).await?)
     }
@@ -85,7 +85,7 @@ impl Entity for Price {
     /// Locks products and variants first, in this order, as does every operation that locks parents before their parts.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = locker.scope();
-        let own = || query::prices::in_scope(scope).filter(prices::id.is_one_of(ids));
+        let own = || query::prices::in_scope(scope).filter(prices::id.one_of(ids));
         query::products::in_scope(scope)
             .filter(products::id.eq_any(own().select(prices::product_id)))
             .order(products::id)
@@ -115,9 +115,7 @@ impl Entity for Price {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = prices::table.filter(prices::tenant_id.eq(tenant));
-        delete(rows.filter(prices::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(prices::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

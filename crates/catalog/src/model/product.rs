@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{
@@ -66,7 +66,7 @@ impl Entity for Product {
     const VIEW: Option<Feature> = Some(acl::PRODUCTS_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::products::in_scope(locker.scope()).filter(products::id.is_one_of(ids));
+        let visible = query::products::in_scope(locker.scope()).filter(products::id.one_of(ids));
         // Blocks new variants, prices and links while the product is being deleted.
         let locked = visible.order(products::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
@@ -117,9 +117,7 @@ impl Entity for Product {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = products::table.filter(products::tenant_id.eq(tenant));
-        delete(rows.filter(products::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(products::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

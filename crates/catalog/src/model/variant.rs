@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{
@@ -61,8 +61,8 @@ impl Variant {
             .select(Self::as_select())
             .into_boxed();
         let rows = match by {
-            By::Product => rows.filter(variants::product_id.is_one_of(ids)),
-            By::Id | By::Variant => rows.filter(variants::id.is_one_of(ids)),
+            By::Product => rows.filter(variants::product_id.one_of(ids)),
+            By::Id | By::Variant => rows.filter(variants::id.one_of(ids)),
         };
         Ok(rows.load(tx.conn()).await?)
     }
@@ -76,7 +76,7 @@ impl Entity for Variant {
     /// Locks the products first, so that no product is deleted with an outdated snapshot of its variants.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let scope = locker.scope();
-        let own = || query::variants::in_scope(scope).filter(variants::id.is_one_of(ids));
+        let own = || query::variants::in_scope(scope).filter(variants::id.one_of(ids));
         query::products::in_scope(scope)
             .filter(products::id.eq_any(own().select(variants::product_id)))
             .order(products::id)
@@ -112,9 +112,7 @@ impl Entity for Variant {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
         let rows = variants::table.filter(variants::tenant_id.eq(tenant));
-        delete(rows.filter(variants::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(variants::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 

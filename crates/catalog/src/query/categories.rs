@@ -1,6 +1,6 @@
 //! Categories.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -49,7 +49,7 @@ fn filtered<'a>(scope: &Scope, filter: &CategoryFilter, request: &ListRequest) -
         );
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(categories::id.is_one_of(ids.clone()));
+        query = query.filter(categories::id.one_of(ids.clone()));
     }
     if let Some(parent) = filter.parent_id {
         // The categories below an invisible one must not reveal that it exists.

@@ -1,6 +1,6 @@
 //! Prices.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -47,7 +47,7 @@ fn filtered<'a>(scope: &Scope, filter: &PriceFilter, request: &ListRequest) -> p
         );
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(prices::id.is_one_of(ids.clone()));
+        query = query.filter(prices::id.one_of(ids.clone()));
     }
     if let Some(product) = filter.product_id {
         query = query.filter(prices::product_id.eq(product));

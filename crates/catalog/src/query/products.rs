@@ -1,7 +1,7 @@
 //! Products.
 
 use backoffice_core::command::Entity;
-use backoffice_core::db::{IsOneOf, Prepared, Recurring, read_documents};
+use backoffice_core::db::{KeyColumn, Prepared, Recurring, read_documents};
 use backoffice_core::list::{Order, Page, SortField, Sortable, Window, find_texts};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -105,7 +105,7 @@ fn filtered<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'
         query = query.filter(own.or(exists(of_variant)));
     }
     for ids in [&filter.ids, &filter.found].into_iter().flatten() {
-        query = query.filter(products::id.is_one_of(ids.clone()));
+        query = query.filter(products::id.one_of(ids.clone()));
     }
     if let Some(is_active) = filter.is_active {
         query = query.filter(products::is_active.eq(is_active));

@@ -1,6 +1,6 @@
 //! Variants.
 
-use backoffice_core::db::{DocumentTexts, IsOneOf, Prepared, Recurring, read_documents};
+use backoffice_core::db::{DocumentTexts, KeyColumn, Prepared, Recurring, read_documents};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -53,7 +53,7 @@ fn filtered<'a>(scope: &Scope, filter: &VariantFilter, request: &ListRequest) ->
         );
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(variants::id.is_one_of(ids.clone()));
+        query = query.filter(variants::id.one_of(ids.clone()));
     }
     if let Some(product) = filter.product_id {
         query = query.filter(variants::product_id.eq(product));

@@ -35,7 +35,9 @@ impl Lists {
             let mut fingerprint = Fingerprint::default();
             for AccessList { grants, organizations } in &self.lists {
                 fingerprint.number(grants.len());
-                grants.iter().for_each(|grant| fingerprint.bytes(grant.as_bytes()));
+                for grant in grants {
+                    fingerprint.bytes(grant.as_bytes());
+                }
                 fingerprint.ids(organizations.as_ref());
             }
             fingerprint.finish()
@@ -256,7 +258,9 @@ impl Pairs {
         } = self;
         rights.identify(fingerprint);
         fingerprint.number(places.len());
-        places.iter().for_each(|place| fingerprint.ids(place.as_ref()));
+        for place in places {
+            fingerprint.ids(place.as_ref());
+        }
         fingerprint.flag(limited_by.is_some());
         if let Some(other) = limited_by {
             other.identify(fingerprint);

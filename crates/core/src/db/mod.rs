@@ -29,7 +29,7 @@ pub use documents::{DocumentTexts, read_documents};
 pub use long_transactions::Holder;
 use long_transactions::{LongTransactionPermit, LongTransactions};
 pub use migrate::{MigrationState, Migrations, migrate, migrate_over, migration_state, revert_all};
-pub use one_of::{IsOneOf, OneOf};
+pub use one_of::{KeyColumn, OneOf};
 pub use pool::Connection;
 pub(crate) use prepared::PreparedSql;
 pub use prepared::{Prepared, PreparedIf, Recurring};

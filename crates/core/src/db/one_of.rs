@@ -24,7 +24,7 @@ impl KeyType for Text {
     const ARRAY: &'static str = "text[]";
 }
 
-/// The predicate of [`IsOneOf`].
+/// The predicate of [`KeyColumn`].
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct OneOf<C, V> {
     column: C,
@@ -32,13 +32,13 @@ pub struct OneOf<C, V> {
 }
 
 /// Compares a column with values.
-pub trait IsOneOf: Expression + Sized {
+pub trait KeyColumn: Expression + Sized {
     /// Returns the predicate "the column has one of these values", for look-ups by keys.
     ///
     /// PostgreSQL compares the cost of a plan for any parameters with that of plans for the present ones. `eq_any` shows it the number of values,
     /// which is mostly one, so that the present plan always looks cheaper, and each execution is planned: 0.04 to 0.2 ms for a statement that
     /// runs for 0.01 ms. A sub-query hides the number. Filters whose values occur with different frequency keep `eq_any`.
-    fn is_one_of<V>(self, values: V) -> OneOf<Self, V::Expression>
+    fn one_of<V>(self, values: V) -> OneOf<Self, V::Expression>
     where
         Self::SqlType: KeyType,
         V: AsExpression<Array<Self::SqlType>>,
@@ -51,7 +51,7 @@ pub trait IsOneOf: Expression + Sized {
     }
 }
 
-impl<C: Expression> IsOneOf for C {}
+impl<C: Expression> KeyColumn for C {}
 
 impl<C: Expression, V: Expression> Expression for OneOf<C, V> {
     type SqlType = Bool;

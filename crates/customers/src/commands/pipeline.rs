@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::{QueryDsl, SelectableHelper, insert_into};
@@ -99,7 +99,7 @@ impl Record for Pipeline {
     }
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
-        let rows = query::pipelines::of_tenant(tx.tenant()).filter(pipelines::id.is_one_of(ids));
+        let rows = query::pipelines::of_tenant(tx.tenant()).filter(pipelines::id.one_of(ids));
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 

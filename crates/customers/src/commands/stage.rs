@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf};
+use backoffice_core::db::{KeyColumn, PreparedIf};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
 use diesel::dsl::max;
@@ -142,7 +142,7 @@ impl Record for Stage {
     }
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
-        let rows = query::stages::of_tenant(tx.tenant()).filter(stages::id.is_one_of(ids));
+        let rows = query::stages::of_tenant(tx.tenant()).filter(stages::id.one_of(ids));
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 

@@ -2,7 +2,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::{LINKS, Snapshot, Tx};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
@@ -40,7 +40,7 @@ pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec
     let tenant = tx.tenant();
     let found: Vec<(Uuid, Option<Uuid>)> = people::table
         .filter(people::tenant_id.eq(tenant))
-        .filter(people::company_id.is_one_of(companies))
+        .filter(people::company_id.one_of(companies))
         .order(people::id)
         .select((people::id, people::company_id))
         .load(tx.conn())

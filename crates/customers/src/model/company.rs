@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -59,7 +59,7 @@ impl Entity for Company {
     const VIEW: Option<Feature> = Some(acl::COMPANIES_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::companies::in_scope(locker.scope()).filter(companies::id.is_one_of(ids));
+        let visible = query::companies::in_scope(locker.scope()).filter(companies::id.one_of(ids));
         // Blocks new references while the deletion is being checked.
         let locked = visible.order(companies::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
@@ -94,7 +94,7 @@ impl Entity for Company {
         cleared::clear(tx, ids).await?;
         let tenant = tx.tenant();
         let rows = companies::table.filter(companies::tenant_id.eq(tenant));
-        delete(rows.filter(companies::id.is_one_of(ids)))
+        delete(rows.filter(companies::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::events::Event;
 use backoffice_core::{Feature, Placement, Result, Timestamp};
 use diesel::pg::Pg;
@@ -97,7 +97,7 @@ impl Entity for Deal {
     const VIEW: Option<Feature> = Some(acl::DEALS_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::deals::in_scope(locker.scope()).filter(deals::id.is_one_of(ids));
+        let visible = query::deals::in_scope(locker.scope()).filter(deals::id.one_of(ids));
         let visible = visible.select((deals::id, deals::tenant_id));
         Ok(visible
             .order(deals::id)
@@ -109,7 +109,7 @@ impl Entity for Deal {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
         let rows: Vec<Deal> = query::deals::of_tenant(tenant)
-            .filter(deals::id.is_one_of(ids))
+            .filter(deals::id.one_of(ids))
             .select(Deal::as_select())
             .load(tx.conn())
             .await?;
@@ -147,7 +147,7 @@ impl Entity for Deal {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
-        delete(query::deals::of_tenant(tenant).filter(deals::id.is_one_of(ids)))
+        delete(query::deals::of_tenant(tenant).filter(deals::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_auth::find_tenant_users;
 use backoffice_core::command::{Snapshot, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Rejection, Result};
 use diesel::{QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -21,7 +21,7 @@ use crate::{Destination, owners, query};
 pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<String>> {
     let tenant = tx.tenant();
     let stored: Vec<Deal> = query::deals::of_tenant(tenant)
-        .filter(deals::id.is_one_of(rows.iter().map(|row| row.id).collect::<Vec<_>>()))
+        .filter(deals::id.one_of(rows.iter().map(|row| row.id).collect::<Vec<_>>()))
         .select(Deal::as_select())
         .load(tx.conn())
         .await?;
@@ -80,7 +80,7 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
     let found: Vec<Uuid> = match table {
         Table::Pipelines => {
             query::pipelines::of_tenant(tenant)
-                .filter(pipelines::id.is_one_of(ids))
+                .filter(pipelines::id.one_of(ids))
                 .select(pipelines::id)
                 .for_key_share()
                 .load(tx.conn())
@@ -88,7 +88,7 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
         }
         Table::Stages => {
             query::stages::of_tenant(tenant)
-                .filter(stages::id.is_one_of(ids))
+                .filter(stages::id.one_of(ids))
                 .select(stages::id)
                 .for_key_share()
                 .load(tx.conn())

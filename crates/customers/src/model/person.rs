@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -58,7 +58,7 @@ impl Entity for Person {
     const VIEW: Option<Feature> = Some(acl::PEOPLE_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::people::in_scope(locker.scope()).filter(people::id.is_one_of(ids));
+        let visible = query::people::in_scope(locker.scope()).filter(people::id.one_of(ids));
         let locked = visible.order(people::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -88,9 +88,7 @@ impl Entity for Person {
         PEOPLE.touch_deals(tx, ids).await?;
         let tenant = tx.tenant();
         let rows = people::table.filter(people::tenant_id.eq(tenant));
-        delete(rows.filter(people::id.is_one_of(ids)))
-            .execute(tx.conn())
-            .await?;
+        delete(rows.filter(people::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
     }
 
@@ -124,7 +122,7 @@ async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Person]) -> Result<Vec<String>> 
     let named: Vec<Uuid> = rows.iter().filter_map(|row| row.company_id).collect();
     let existing: Vec<Uuid> = companies::table
         .filter(companies::tenant_id.eq(tenant))
-        .filter(companies::id.is_one_of(named))
+        .filter(companies::id.one_of(named))
         .select(companies::id)
         .load(tx.conn())
         .await?;

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -43,7 +43,7 @@ impl Entity for Pipeline {
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::pipelines::in_scope(locker.scope()).filter(pipelines::id.is_one_of(ids));
+        let visible = query::pipelines::in_scope(locker.scope()).filter(pipelines::id.one_of(ids));
         // Does not block deals from entering its stages; a deletion waits for them.
         let locked = visible
             .order(pipelines::id)
@@ -86,7 +86,7 @@ impl Entity for Pipeline {
 
     /// Deletes pipelines with their stages, unless deals are in them.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let rows = query::pipelines::of_tenant(tx.tenant()).filter(pipelines::id.is_one_of(ids));
+        let rows = query::pipelines::of_tenant(tx.tenant()).filter(pipelines::id.one_of(ids));
         let removed = delete(rows).execute(tx.conn()).await;
         removed.map(drop).map_err(|error| has_deals(error.into()))
     }
@@ -96,7 +96,7 @@ impl Entity for Pipeline {
 async fn stages_of(tx: &mut Tx<'_>, pipelines: &[Uuid]) -> Result<Vec<Stage>> {
     let tenant = tx.tenant();
     Ok(query::stages::of_tenant(tenant)
-        .filter(stages::pipeline_id.is_one_of(pipelines))
+        .filter(stages::pipeline_id.one_of(pipelines))
         .order(stages::id)
         .select(Stage::as_select())
         .for_no_key_update()

@@ -1,7 +1,7 @@
 //! Stages of pipelines.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
@@ -47,7 +47,7 @@ impl Entity for Stage {
     const VIEW: Option<Feature> = Some(acl::PIPELINES_VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::stages::in_scope(locker.scope()).filter(stages::id.is_one_of(ids));
+        let visible = query::stages::in_scope(locker.scope()).filter(stages::id.one_of(ids));
         // Does not block deals from entering the stage; a deletion waits for them.
         let locked = visible.order(stages::id).select(Self::as_select()).for_no_key_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
@@ -65,7 +65,7 @@ impl Entity for Stage {
 
     /// Deletes stages, unless deals are in them.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
-        let rows = query::stages::of_tenant(tx.tenant()).filter(stages::id.is_one_of(ids));
+        let rows = query::stages::of_tenant(tx.tenant()).filter(stages::id.one_of(ids));
         let removed = delete(rows).execute(tx.conn()).await;
         removed.map(drop).map_err(|error| has_deals(error.into()))
     }

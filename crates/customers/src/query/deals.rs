@@ -1,6 +1,6 @@
 //! Reads of deals.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -208,7 +208,7 @@ fn filtered<'a>(scope: &Scope, filter: &DealFilter, request: &ListRequest) -> de
         );
     }
     for ids in [&request.ids, &request.found].into_iter().flatten() {
-        query = query.filter(deals::id.is_one_of(ids.clone()));
+        query = query.filter(deals::id.one_of(ids.clone()));
     }
     if let Some(status) = &filter.status {
         query = query.filter(

@@ -1,6 +1,6 @@
 //! Reads of pipelines.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -82,7 +82,7 @@ fn filtered<'a>(scope: &Scope, request: &ListRequest) -> pipelines::BoxedQuery<'
         query = query.filter(pipelines::name.ilike(pattern.clone()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(pipelines::id.is_one_of(ids.clone()));
+        query = query.filter(pipelines::id.one_of(ids.clone()));
     }
     query
 }

@@ -1,6 +1,6 @@
 //! Reads of stages.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -92,7 +92,7 @@ fn filtered<'a>(scope: &Scope, filter: &StageFilter, request: &ListRequest) -> s
         query = query.filter(stages::label.ilike(pattern.clone()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(stages::id.is_one_of(ids.clone()));
+        query = query.filter(stages::id.one_of(ids.clone()));
     }
     if let Some(pipelines) = &filter.pipelines {
         query = query.filter(stages::pipeline_id.eq_any(pipelines.clone()));

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::{
@@ -155,7 +155,7 @@ impl Record for Organization {
     }
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
-        let rows = query::organizations_of(tx.tenant()).filter(organizations::id.is_one_of(ids));
+        let rows = query::organizations_of(tx.tenant()).filter(organizations::id.one_of(ids));
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud;
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -52,7 +52,7 @@ impl Entity for Organization {
         // Weaker than `for update`: children that are created meanwhile may refer to the row, and wait for the lock of the tree instead.
         let locked = query::organizations_in_scope(scope)
             .filter(scope.within(organizations::id))
-            .filter(organizations::id.is_one_of(ids))
+            .filter(organizations::id.one_of(ids))
             .order(organizations::id)
             .select(Self::as_select())
             .for_no_key_update();
@@ -72,7 +72,7 @@ impl Entity for Organization {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        update(query::organizations_of(tenant).filter(organizations::id.is_one_of(ids)))
+        update(query::organizations_of(tenant).filter(organizations::id.one_of(ids)))
             .set((organizations::deleted_at.eq(now), organizations::updated_at.eq(now)))
             .prepared()
             .execute(tx.conn())

@@ -1,7 +1,7 @@
 //! Tenants.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, update};
@@ -41,7 +41,7 @@ impl Entity for Tenant {
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         Ok(query::tenants_in_scope(locker.scope())
-            .filter(tenants::id.is_one_of(ids))
+            .filter(tenants::id.one_of(ids))
             .order(tenants::id)
             .select((tenants::id, tenants::tenant_id))
             .for_no_key_update()
@@ -54,7 +54,7 @@ impl Entity for Tenant {
         let rows: Vec<Self> = tenants::table
             .filter(tenants::tenant_id.eq(tenant))
             .filter(tenants::deleted_at.is_null())
-            .filter(tenants::id.is_one_of(ids))
+            .filter(tenants::id.one_of(ids))
             .select(Self::as_select())
             .load(tx.conn())
             .await?;
@@ -84,7 +84,7 @@ impl Entity for Tenant {
         let live = tenants::table
             .filter(tenants::tenant_id.eq(tenant))
             .filter(tenants::deleted_at.is_null())
-            .filter(tenants::id.is_one_of(ids));
+            .filter(tenants::id.one_of(ids));
         update(live)
             .set((tenants::deleted_at.eq(now), tenants::updated_at.eq(now)))
             .prepared()

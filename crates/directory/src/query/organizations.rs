@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::pg::Pg;
@@ -64,7 +64,7 @@ fn filtered<'a>(scope: &'a Scope, filter: &'a OrganizationFilter) -> Boxed<'a> {
         .filter(scope.within(organizations::id))
         .into_boxed();
     if let Some(ids) = &filter.ids {
-        query = query.filter(organizations::id.is_one_of(ids));
+        query = query.filter(organizations::id.one_of(ids));
     }
     if let Some(parent) = filter.parent_id {
         query = query

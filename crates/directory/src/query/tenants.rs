@@ -1,6 +1,6 @@
 //! The list of tenants.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::pg::Pg;
@@ -53,7 +53,7 @@ pub struct TenantSummary {
 fn filtered<'a>(scope: &'a Scope, filter: &'a TenantFilter) -> dsl::IntoBoxed<'a, tenants::table, Pg> {
     let mut query = tenants_in_scope(scope).into_boxed();
     if let Some(ids) = &filter.ids {
-        query = query.filter(tenants::id.is_one_of(ids));
+        query = query.filter(tenants::id.one_of(ids));
     }
     if let Some(is_active) = filter.is_active {
         query = query.filter(tenants::is_active.eq(is_active));

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -152,7 +152,7 @@ impl Record for JobSite {
         let rows = job_sites::table
             .filter(job_sites::tenant_id.eq(tx.tenant()))
             .filter(job_sites::deleted_at.is_null())
-            .filter(job_sites::id.is_one_of(ids))
+            .filter(job_sites::id.one_of(ids))
             .select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }

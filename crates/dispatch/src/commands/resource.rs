@@ -3,7 +3,7 @@
 use backoffice_auth::find_tenant_users;
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Detail, Error, Feature, Patch, Placement, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
@@ -147,7 +147,7 @@ impl Record for Resource {
         let rows = resources::table
             .filter(resources::tenant_id.eq(tx.tenant()))
             .filter(resources::deleted_at.is_null())
-            .filter(resources::id.is_one_of(ids))
+            .filter(resources::id.one_of(ids))
             .select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }

@@ -1,7 +1,7 @@
 //! Assignments of resources to job sites.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, PreparedIf};
+use backoffice_core::db::{KeyColumn, PreparedIf};
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::Bool;
@@ -63,7 +63,7 @@ impl Assignment {
     /// Loads rows of the transaction's tenant.
     pub(crate) async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = assignments::table.filter(assignments::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(assignments::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(assignments::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 
@@ -101,7 +101,7 @@ impl Entity for Assignment {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::assignments::in_scope(locker.scope()).filter(assignments::id.is_one_of(ids));
+        let visible = query::assignments::in_scope(locker.scope()).filter(assignments::id.one_of(ids));
         let visible = visible.select((assignments::id, assignments::tenant_id));
         let locked = visible.order(assignments::id).for_update();
         Ok(locked.load(&mut locker.connection()).await?)
@@ -140,7 +140,7 @@ impl Entity for Assignment {
 
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let rows = assignments::table.filter(assignments::tenant_id.eq(tx.tenant()));
-        delete(rows.filter(assignments::id.is_one_of(ids)))
+        delete(rows.filter(assignments::id.one_of(ids)))
             .execute(tx.conn())
             .await?;
         Ok(())

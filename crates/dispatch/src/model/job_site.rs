@@ -1,7 +1,7 @@
 //! Job sites. A deleted one remains as a tombstone, to which past assignments refer.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -65,7 +65,7 @@ impl Entity for JobSite {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::job_sites::in_scope(locker.scope()).filter(job_sites::id.is_one_of(ids));
+        let visible = query::job_sites::in_scope(locker.scope()).filter(job_sites::id.one_of(ids));
         // Assignments lock the sites that they refer to as well, so none is created while a deletion is checked.
         let locked = visible.order(job_sites::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
@@ -82,7 +82,7 @@ impl Entity for JobSite {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let now = tx.now();
         let own = job_sites::table.filter(job_sites::tenant_id.eq(tx.tenant()));
-        update(own.filter(job_sites::id.is_one_of(ids)))
+        update(own.filter(job_sites::id.one_of(ids)))
             .set((job_sites::deleted_at.eq(now), job_sites::updated_at.eq(now)))
             .prepared()
             .execute(tx.conn())

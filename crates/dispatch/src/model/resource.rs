@@ -3,7 +3,7 @@
 use backoffice_auth::find_tenant_users;
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
@@ -57,7 +57,7 @@ impl Entity for Resource {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::resources::in_scope(locker.scope()).filter(resources::id.is_one_of(ids));
+        let visible = query::resources::in_scope(locker.scope()).filter(resources::id.one_of(ids));
         let locked = visible.order(resources::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -91,7 +91,7 @@ impl Entity for Resource {
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let now = tx.now();
         let own = resources::table.filter(resources::tenant_id.eq(tx.tenant()));
-        update(own.filter(resources::id.is_one_of(ids)))
+        update(own.filter(resources::id.one_of(ids)))
             .set((resources::deleted_at.eq(now), resources::updated_at.eq(now)))
             .prepared()
             .execute(tx.conn())

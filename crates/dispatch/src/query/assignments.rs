@@ -1,6 +1,6 @@
 //! Reads of assignments.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -49,7 +49,7 @@ pub struct AssignmentFilter {
 fn requested<'a>(scope: &Scope, filter: &AssignmentFilter) -> assignments::BoxedQuery<'a, Pg> {
     let mut query = in_scope(scope).into_boxed();
     if let Some(ids) = &filter.ids {
-        query = query.filter(assignments::id.is_one_of(ids.clone()));
+        query = query.filter(assignments::id.one_of(ids.clone()));
     }
     if let Some((from, to)) = filter.interval {
         let starts = assignments::start_at

@@ -1,6 +1,6 @@
 //! Reads of job sites.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
@@ -59,7 +59,7 @@ fn requested<'a>(scope: &Scope, filter: &JobSiteFilter, request: &ListRequest) -
         query = query.filter(job_sites::id.eq_any(found.clone()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(job_sites::id.is_one_of(ids.clone()));
+        query = query.filter(job_sites::id.one_of(ids.clone()));
     }
     if let Some(statuses) = &filter.statuses {
         query = query.filter(job_sites::status.eq_any(statuses.clone()));

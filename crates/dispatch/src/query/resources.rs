@@ -1,6 +1,6 @@
 //! Reads of resources.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
@@ -87,7 +87,7 @@ fn requested<'a>(scope: &Scope, filter: &ResourceFilter, request: &ListRequest) 
         query = query.filter(resources::id.eq_any(found.clone()));
     }
     if let Some(ids) = &request.ids {
-        query = query.filter(resources::id.is_one_of(ids.clone()));
+        query = query.filter(resources::id.one_of(ids.clone()));
     }
     if let Some(types) = &filter.types {
         query = query.filter(resources::type_.eq_any(types.clone()));

@@ -1,5 +1,5 @@
 use backoffice_core::command::Entity;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Result, erasure};
@@ -55,7 +55,7 @@ impl Job for EraseEnded {
         let cursor = work.cursor() + 1;
         let mut chunk = work.begin(&query::scope()).await?;
         delete(requests::table.filter(requests::tenant_id.eq(PLATFORM_TENANT)))
-            .filter(requests::id.is_one_of(ids))
+            .filter(requests::id.one_of(ids))
             .execute(chunk.connection())
             .await?;
         chunk.advance(cursor).await?;

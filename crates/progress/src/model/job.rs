@@ -1,7 +1,7 @@
 //! Progress jobs.
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
@@ -109,7 +109,7 @@ impl Entity for ProgressJob {
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let context = locker.context();
         Ok(query::jobs::in_scope(context)
-            .filter(jobs::id.is_one_of(ids))
+            .filter(jobs::id.one_of(ids))
             .order(jobs::id)
             .select((jobs::id, jobs::tenant_id))
             .for_update()
@@ -121,7 +121,7 @@ impl Entity for ProgressJob {
         let tenant = tx.tenant();
         let rows: Vec<Self> = jobs::table
             .filter(jobs::tenant_id.eq(tenant))
-            .filter(jobs::id.is_one_of(ids))
+            .filter(jobs::id.one_of(ids))
             .select(Self::as_select())
             .load(tx.conn())
             .await?;

@@ -1,6 +1,6 @@
 //! Jobs that are visible to a caller.
 
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Timestamp};
@@ -105,7 +105,7 @@ pub(crate) fn in_scope(ctx: &RequestContext) -> Filter<jobs::table, Seen> {
 fn requested<'a>(ctx: &RequestContext, filter: &JobFilter, request: &ListRequest) -> Boxed<'a> {
     let mut query = filtered(ctx, filter);
     if let Some(ids) = &request.ids {
-        query = query.filter(jobs::id.is_one_of(ids.clone()));
+        query = query.filter(jobs::id.one_of(ids.clone()));
     }
     if let Some(pattern) = &request.pattern {
         query = query.filter(jobs::name.ilike(pattern.clone()));

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::crud::{self, CommandName, Create, Record, Update};
-use backoffice_core::db::{IsOneOf, PreparedIf};
+use backoffice_core::db::{KeyColumn, PreparedIf};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
@@ -125,7 +125,7 @@ impl Record for Role {
 
     async fn read(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Self>> {
         let rows = roles::table.filter(roles::tenant_id.eq(tx.tenant()));
-        let rows = rows.filter(roles::id.is_one_of(ids)).select(Self::as_select());
+        let rows = rows.filter(roles::id.one_of(ids)).select(Self::as_select());
         Ok(rows.load(tx.conn()).await?)
     }
 

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Error, Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -71,7 +71,7 @@ impl Entity for Role {
             Depth::Tree => {
                 acls::table
                     .filter(acls::tenant_id.eq(tenant))
-                    .filter(acls::role_id.is_one_of(ids))
+                    .filter(acls::role_id.one_of(ids))
                     .select(RoleAcl::as_select())
                     .order(acls::id)
                     .load(tx.conn())
@@ -83,7 +83,7 @@ impl Entity for Role {
             Depth::Tree => {
                 defaults::table
                     .filter(defaults::tenant_id.eq(tenant))
-                    .filter(defaults::role_id.is_one_of(ids))
+                    .filter(defaults::role_id.one_of(ids))
                     .select(DefaultGrantRow::as_select())
                     .order(defaults::id)
                     .load(tx.conn())
@@ -150,7 +150,7 @@ impl Entity for Role {
         diesel::delete(
             roles::table
                 .filter(roles::tenant_id.eq(tenant))
-                .filter(roles::id.is_one_of(ids)),
+                .filter(roles::id.one_of(ids)),
         )
         .execute(tx.conn())
         .await?;

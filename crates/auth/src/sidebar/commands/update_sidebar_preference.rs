@@ -1,5 +1,5 @@
 use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -110,7 +110,7 @@ pub(super) async fn store_for_roles(
     let ids: Vec<Uuid> = roles.iter().map(|role| row_id(role.id, locale)).collect();
     let stored: Vec<RoleSidebarPreference> = role_preferences::table
         .filter(role_preferences::tenant_id.eq(tenant))
-        .filter(role_preferences::id.is_one_of(&ids))
+        .filter(role_preferences::id.one_of(&ids))
         .select(RoleSidebarPreference::as_select())
         .load(tx.conn())
         .await?;

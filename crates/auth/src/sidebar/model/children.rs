@@ -1,7 +1,7 @@
 //! Sidebar rows that are deleted and restored with their user or role.
 
 use backoffice_core::command::{Entity, Snapshot, Tx};
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -26,14 +26,14 @@ impl UserSidebar {
         let tenant = tx.tenant();
         let preferences = preferences::table
             .filter(preferences::tenant_id.eq(tenant))
-            .filter(preferences::user_id.is_one_of(users))
+            .filter(preferences::user_id.one_of(users))
             .order(preferences::id)
             .select(SidebarPreference::as_select())
             .load(tx.conn())
             .await?;
         let variants = variants::table
             .filter(variants::tenant_id.eq(tenant))
-            .filter(variants::user_id.is_one_of(users))
+            .filter(variants::user_id.one_of(users))
             .filter(variants::deleted_at.is_null())
             .order(variants::id)
             .select(SidebarVariant::as_select())
@@ -76,14 +76,14 @@ impl UserSidebar {
         diesel::delete(
             preferences::table
                 .filter(preferences::tenant_id.eq(tenant))
-                .filter(preferences::user_id.is_one_of(users)),
+                .filter(preferences::user_id.one_of(users)),
         )
         .execute(tx.conn())
         .await?;
         diesel::update(
             variants::table
                 .filter(variants::tenant_id.eq(tenant))
-                .filter(variants::user_id.is_one_of(users))
+                .filter(variants::user_id.one_of(users))
                 .filter(variants::deleted_at.is_null()),
         )
         .set((
@@ -109,7 +109,7 @@ impl RoleSidebar {
         let rows = role_preferences::table
             .filter(scope.owns(role_preferences::tenant_id))
             .filter(role_preferences::role_tenant_id.eq(tenant))
-            .filter(role_preferences::role_id.is_one_of(roles))
+            .filter(role_preferences::role_id.one_of(roles))
             .order((role_preferences::id, role_preferences::tenant_id))
             .select(RoleSidebarPreference::as_select())
             .load(tx.conn())

@@ -1,7 +1,7 @@
 //! The sidebar settings of a user in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, ReplaceRow};
+use backoffice_core::db::{KeyColumn, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -44,7 +44,7 @@ impl Entity for SidebarPreference {
         query::lock_user(locker.connection(), tenant, user).await?;
         let foreign: Vec<Uuid> = preferences::table
             .filter(preferences::tenant_id.eq(tenant))
-            .filter(preferences::id.is_one_of(ids))
+            .filter(preferences::id.one_of(ids))
             .filter(preferences::user_id.ne(user))
             .select(preferences::id)
             .load(&mut locker.connection())

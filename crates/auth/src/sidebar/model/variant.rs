@@ -1,7 +1,7 @@
 //! Named sidebar settings of a user; at most one is active in each locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{IsOneOf, Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
@@ -63,7 +63,7 @@ impl Entity for SidebarVariant {
         let rows = variants::table
             .filter(variants::tenant_id.eq(tenant))
             .filter(variants::user_id.eq(user))
-            .filter(variants::id.is_one_of(ids))
+            .filter(variants::id.one_of(ids))
             .filter(variants::deleted_at.is_null())
             .order(variants::id)
             .select((variants::id, variants::tenant_id))
@@ -75,7 +75,7 @@ impl Entity for SidebarVariant {
         let tenant = tx.tenant();
         let rows: Vec<SidebarVariant> = variants::table
             .filter(variants::tenant_id.eq(tenant))
-            .filter(variants::id.is_one_of(ids))
+            .filter(variants::id.one_of(ids))
             .filter(variants::deleted_at.is_null())
             .select(SidebarVariant::as_select())
             .load(tx.conn())
@@ -94,7 +94,7 @@ impl Entity for SidebarVariant {
         diesel::update(
             variants::table
                 .filter(variants::tenant_id.eq(tenant))
-                .filter(variants::id.is_one_of(ids))
+                .filter(variants::id.one_of(ids))
                 .filter(variants::deleted_at.is_null()),
         )
         .set((

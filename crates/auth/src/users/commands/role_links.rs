@@ -2,7 +2,7 @@
 
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
-use backoffice_core::db::{IsOneOf, Recurring};
+use backoffice_core::db::{KeyColumn, Recurring};
 use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -106,7 +106,7 @@ impl<'a> RoleLinks<'a> {
             diesel::delete(
                 links::table
                     .filter(links::tenant_id.eq(tenant))
-                    .filter(links::id.is_one_of(&self.removed)),
+                    .filter(links::id.one_of(&self.removed)),
             )
             .execute(tx.conn())
             .await?;

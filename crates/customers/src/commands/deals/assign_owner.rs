@@ -1,7 +1,7 @@
 //! Assigns a deal to another user.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -49,7 +49,7 @@ impl Command for AssignOwner {
 /// When the database can't be reached.
 pub async fn assign_owner_to(tx: &mut Tx<'_>, deals: &[Uuid], owner: Option<Uuid>) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
-    let statement = update(query::deals::of_tenant(tenant).filter(deals::id.is_one_of(deals)))
+    let statement = update(query::deals::of_tenant(tenant).filter(deals::id.one_of(deals)))
         .set((deals::owner_user_id.eq(owner), deals::updated_at.eq(now)));
     Prepared(statement).execute(tx.conn()).await?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Moves a deal to another stage.
 
 use backoffice_core::command::{Class, Command, Target, Tx};
-use backoffice_core::db::{IsOneOf, Prepared};
+use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::{Feature, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -50,7 +50,7 @@ impl Command for ChangeStage {
 /// [`crate::Error::UnknownReference`] when the stage is deleted meanwhile.
 pub async fn move_to(tx: &mut Tx<'_>, deals: &[Uuid], to: &Destination) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
-    let statement = update(query::deals::of_tenant(tenant).filter(deals::id.is_one_of(deals))).set((
+    let statement = update(query::deals::of_tenant(tenant).filter(deals::id.one_of(deals))).set((
         deals::pipeline_id.eq(to.pipeline),
         deals::pipeline_stage_id.eq(to.stage),
         deals::updated_at.eq(now),

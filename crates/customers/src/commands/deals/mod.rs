@@ -10,7 +10,7 @@ mod update_deal;
 mod write;
 
 use backoffice_core::command::Tx;
-use backoffice_core::db::IsOneOf;
+use backoffice_core::db::KeyColumn;
 use backoffice_core::registry::Registry;
 use backoffice_core::{Error as CoreError, Result};
 use diesel::{QueryDsl, SelectableHelper};
@@ -42,7 +42,7 @@ pub(crate) fn register(registry: &mut Registry) {
 pub(crate) async fn locked(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Deal>> {
     let tenant = tx.tenant();
     Ok(query::deals::of_tenant(tenant)
-        .filter(deals::id.is_one_of(ids))
+        .filter(deals::id.one_of(ids))
         .order(deals::id)
         .select(Deal::as_select())
         .load(tx.conn())
