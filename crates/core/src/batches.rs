@@ -1,7 +1,7 @@
 //! Look-ups that wait for each other and share one statement.
 //!
 //! A look-up of a row by its key costs PostgreSQL and the process less than the message to ask for it. While one statement of a group runs, further
-//! look-ups of the group wait, and the next statement answers all of them. It begins after the last of them was requested, so each sees every
+//! look-ups of the group wait, and the next statement serves all of them. It begins after the last of them was requested, so each sees every
 //! commit that was acknowledged before it. A look-up that meets no other one waits for nothing.
 
 use std::collections::{HashMap, HashSet};
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_answers_only_look_ups_that_were_requested_before_it_began() {
+    async fn a_statement_serves_only_look_ups_that_were_requested_before_it_began() {
         let (batches, go) = (Numbers::default(), Notify::new());
         let truth = RefCell::new(1);
         let find = || {
