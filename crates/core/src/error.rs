@@ -1,5 +1,7 @@
 //! Errors, and the three shapes of error bodies in the contract.
 
+mod database;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -419,45 +421,6 @@ impl From<Rejection> for Error {
 impl From<Detail> for Error {
     fn from(detail: Detail) -> Self {
         Rejection::invalid(vec![detail]).into()
-    }
-}
-
-impl From<DieselError> for Error {
-    fn from(error: DieselError) -> Self {
-        let DieselError::DatabaseError(kind, information) = &error else {
-            return Self::Internal(Box::new(error));
-        };
-        match kind {
-            DatabaseErrorKind::SerializationFailure => Self::Collision(Box::new(error)),
-            DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
-                Self::Unavailable(Box::new(error))
-            }
-            _ => match information.message() {
-                "deadlock detected" => Self::Collision(Box::new(error)),
-                // 40P01, 55P03 and the 57P0x family have no kind of their own in diesel, which hides their SQLSTATE, so the English message is
-                // compared; startup rejects a server with messages in another language.
-                "canceling statement due to lock timeout"
-                | "canceling statement due to statement timeout"
-                | "canceling statement due to user request"
-                | "connection closed"
-                | "terminating connection due to administrator command"
-                | "terminating connection due to unexpected postmaster exit"
-                | "terminating connection because of crash of another server process"
-                | "the database system is shutting down"
-                | "the database system is starting up" => Self::Unavailable(Box::new(error)),
-                _ => Self::Internal(Box::new(error)),
-            },
-        }
-    }
-}
-
-/// A connection that could not be opened or has ended. The text of the error does not contain its cause.
-impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Unavailable(match std::error::Error::source(&error) {
-            Some(cause) => format!("{error}: {cause}").into(),
-            None => Box::new(error),
-        })
     }
 }
 
