@@ -187,7 +187,7 @@ impl VersionRow {
 
 const VERSIONS: &str = "\
 select tenant_id, sum(version)::bigint as version, max(updated_at) as updated_at from core_collections
-where kind = any($1) and tenant_id = any($2) group by tenant_id";
+where kind = any(array(select unnest($1::text[]))) and tenant_id = any(array(select unnest($2::uuid[]))) group by tenant_id";
 
 async fn version_of(
     connection: &mut AsyncPgConnection,

@@ -8,7 +8,7 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::KeyColumn;
 use backoffice_core::identity::HeldRole;
 use backoffice_core::ids::PLATFORM_TENANT;
-use diesel::{ExpressionMethods, QueryDsl};
+use diesel::QueryDsl;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 use uuid::Uuid;
@@ -43,7 +43,7 @@ pub async fn find_roles(tx: &mut Tx<'_>, named: &[String]) -> Result<Vec<RoleToH
     };
     let ids: Vec<Uuid> = found.iter().map(|(_, id)| *id).collect();
     let names: Vec<(Uuid, String)> = roles::table
-        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(roles::tenant_id.one_of(vec![tenant, PLATFORM_TENANT]))
         .filter(roles::id.one_of(&ids))
         .select((roles::id, roles::name))
         .load(tx.conn())

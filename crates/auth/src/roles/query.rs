@@ -315,7 +315,7 @@ pub(crate) async fn resolve(
     let ids: Vec<Uuid> = named.iter().filter_map(|name| name.parse().ok()).collect();
     let names: Vec<String> = named.iter().map(|name| name.trim().to_lowercase()).collect();
     let found: Vec<(Uuid, Uuid, String)> = visible(context)
-        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(roles::tenant_id.one_of(vec![tenant, PLATFORM_TENANT]))
         .filter(roles::id.one_of(ids).or(roles::name_norm.one_of(names)))
         .select((roles::tenant_id, roles::id, roles::name_norm))
         .load(connection)

@@ -23,7 +23,7 @@ pub(crate) async fn acls_of(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Vec<Acl>>
 pub(crate) async fn acls_by_role(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<HashMap<Uuid, Acl>> {
     let tenant = tx.tenant();
     let rows: Vec<RoleAcl> = auth_role_acls::table
-        .filter(auth_role_acls::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(auth_role_acls::tenant_id.one_of(vec![tenant, PLATFORM_TENANT]))
         .filter(auth_role_acls::role_id.one_of(roles))
         .select(RoleAcl::as_select())
         .load(tx.conn())

@@ -90,7 +90,7 @@ pub async fn roles(
             .filter(role_preferences::locale.eq(locale.to_owned())),
     );
     let mut statement = visible(context)
-        .filter(roles::tenant_id.eq_any([tenant, PLATFORM_TENANT]))
+        .filter(roles::tenant_id.one_of(vec![tenant, PLATFORM_TENANT]))
         .order((roles::name_norm.asc(), roles::id.asc()))
         .limit(LONGEST)
         .select((roles::tenant_id, roles::id, roles::name, has_preference));

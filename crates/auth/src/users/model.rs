@@ -334,7 +334,7 @@ async fn replace_links(tx: &mut Tx<'_>, users: &[Uuid], requested: Vec<UserRole>
     .await?;
     let named: Vec<Uuid> = requested.iter().map(|link| link.role_id).collect();
     let existing: Vec<(Uuid, Uuid)> = roles::table
-        .filter(roles::tenant_id.eq_any([tenant, backoffice_core::ids::PLATFORM_TENANT]))
+        .filter(roles::tenant_id.one_of(vec![tenant, backoffice_core::ids::PLATFORM_TENANT]))
         .filter(roles::id.one_of(&named))
         .select((roles::tenant_id, roles::id))
         .load(tx.conn())
