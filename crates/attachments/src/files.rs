@@ -24,7 +24,7 @@ pub(crate) struct Files {
     pub(crate) spool: Arc<SpoolFolder>,
     pub(crate) images: Images,
     /// Files of a tenant by their ids, for requests of their bytes.
-    pub(crate) found: Batches<Uuid, Uuid, Stored>,
+    pub(crate) by_id: Batches<Uuid, Uuid, Stored>,
     /// Extracts texts after uploads, if that is configured.
     pub(crate) extractor: Option<Extractor>,
     uploads: Arc<Semaphore>,
@@ -49,7 +49,7 @@ impl Files {
             stores,
             spool: Arc::new(spool),
             images,
-            found: Batches::default(),
+            by_id: Batches::default(),
             of_tenants: Arc::default(),
         }
     }

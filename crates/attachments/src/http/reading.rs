@@ -65,7 +65,7 @@ pub(super) async fn find(call: &Call, tenant: Uuid, id: Uuid) -> Result<Option<S
         let found = stored(&connection, &scope, ids).await?;
         Ok(found.into_iter().map(|file| (file.row.id, file)).collect())
     };
-    let found = files.found.find(tenant, [id], load).await?;
+    let found = files.by_id.find(tenant, [id], load).await?;
     Ok(found.get(&id).cloned())
 }
 
