@@ -61,7 +61,7 @@ pub(crate) fn validate(workspace: &Workspace) -> Result<Outcome> {
 fn generate() -> Result<String> {
     let modules = in_order(&backoffice_server::modules::compiled())?;
     let mut text = String::new();
-    render(&document(&modules), 0, &mut text);
+    render(&document(&modules)?, 0, &mut text);
     text.push('\n');
     Ok(text)
 }

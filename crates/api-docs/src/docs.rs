@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use actix_web::web::Bytes;
 use backoffice_core::module::document;
 use backoffice_core::text::hex;
-use backoffice_core::{Module, Result};
+use backoffice_core::{Error, Module, Result};
 use sha2::{Digest, Sha256};
 use utoipa_swagger_ui::Config;
 
@@ -55,11 +55,15 @@ impl Docs {
     }
 
     /// Returns the OpenAPI document of `modules`, which are the modules of the platform.
+    ///
+    /// # Errors
+    /// 500 for modules whose types or handlers contradict each other in the document.
     pub(crate) fn document(&self, modules: &[&'static Module]) -> Result<Tagged> {
         if let Some(document) = self.document.get() {
             return Ok(document.clone());
         }
-        let document = Tagged::new(serde_json::to_vec(&document(modules))?);
+        let document = document(modules).map_err(|error| Error::internal(error.to_string()))?;
+        let document = Tagged::new(serde_json::to_vec(&document)?);
         Ok(self.document.get_or_init(|| document).clone())
     }
 

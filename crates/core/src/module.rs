@@ -211,8 +211,11 @@ impl<'a> Pages<'a> {
 }
 
 /// Returns the API document of these modules.
-#[must_use]
-pub fn document(modules: &[&'static Module]) -> Value {
+///
+/// # Errors
+/// When a schema name belongs to two types, two handlers have one name, a reference leads nowhere, or a body has no content type. In builds with
+/// debug assertions, a platform with these modules does not start.
+pub fn document(modules: &[&'static Module]) -> Result<Value, ConfigError> {
     http::document(&Routes::of(modules))
 }
 

@@ -49,7 +49,7 @@ impl Contract {
             .collect();
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(known.entry(key).or_insert_with(|| {
-            let mut document = document(modules);
+            let mut document = document(modules).expect("a sound document");
             close_all(&mut document);
             Arc::new(Self {
                 document,

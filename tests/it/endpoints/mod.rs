@@ -113,7 +113,7 @@ impl Setting {
     pub(crate) async fn on_seeded(fixture: Fixture) -> Self {
         let a = Self::history(&fixture, &fixture.a).await;
         let b = Self::history(&fixture, &fixture.b).await;
-        let document = document(fixture.app.platform().modules());
+        let document = document(fixture.app.platform().modules()).expect("a sound document");
         Self {
             fixture,
             a,

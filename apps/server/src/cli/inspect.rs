@@ -11,7 +11,7 @@ use crate::{Error, Result, modules};
 /// Prints the OpenAPI document of the enabled modules.
 pub(super) fn openapi(settings: &Settings) -> Result<()> {
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
-    let text = serde_json::to_string_pretty(&document(&modules)).map_err(|error| Error::other(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&document(&modules)?).map_err(|error| Error::other(error.to_string()))?;
     println!("{text}");
     Ok(())
 }

@@ -146,7 +146,7 @@ async fn a_page_serves_head_requests() {
 async fn pages_are_no_part_of_the_document() {
     let app = app("").await;
 
-    let document = json!(document(app.platform().modules())).to_string();
+    let document = json!(document(app.platform().modules()).expect("a sound document")).to_string();
 
     assert!(
         !document.contains("\"/login\"") && !document.contains("/assets/"),

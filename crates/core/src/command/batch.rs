@@ -17,6 +17,7 @@ use super::execute::{Execution, entity, is_failure, within_limit};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::{Snapshot, Snapshots};
+use super::steps::Unread;
 use super::token::UndoToken;
 use super::tx::Tx;
 use super::{Class, Command, CommandInfo, Entity, Target, changes, log_many, moved_forward};
@@ -387,7 +388,10 @@ impl<C: BatchCommand> Batch<'_, C> {
                 info: self.info,
                 entity: self.entity,
             };
-            let outcome = match execution.run(tx, None, &mut EntryLocation::default(), |_| ()).await {
+            let outcome = match execution
+                .run(tx, None, &mut EntryLocation::default(), &mut Unread(*command))
+                .await
+            {
                 Ok(done) if done.changed => {
                     tx.release(savepoint).await?;
                     ItemOutcome::Changed(done.log_id)

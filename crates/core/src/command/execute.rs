@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use diesel::result::Error as DieselError;
 use diesel_async::SimpleAsyncConnection;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -14,10 +16,11 @@ use super::entity::{AnyEntity, EntityRef, LockedRow, Transition};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
+use super::steps::{self, AnyCommand, Requested, Responding, Steps};
 use super::token::UndoToken;
 use super::tx::Tx;
 use super::{
-    Class, Command, CommandInfo, CommandResponse, Depth, Entity, Operation, Target, changes, idempotency, moved_forward,
+    Class, Command, CommandInfo, CommandResponse, Depth, Operation, Target, changes, idempotency, moved_forward,
 };
 use crate::backoff::Collisions;
 use crate::context::RequestContext;
@@ -26,76 +29,88 @@ use crate::error::{Error, Rejection, Result};
 pub(super) async fn execute<C: Command, A: CommandResponse>(
     context: &RequestContext,
     command: &C,
-    response: impl Fn(C::Output) -> A + Send + Sync,
+    respond: impl Fn(C::Output) -> A + Send + Sync,
 ) -> Result<A> {
-    let context = &context.for_features(C::FEATURES)?;
-    let entity = entity(context, <C::Entity as Entity>::KIND)?;
-    let info = CommandInfo::of::<C>();
-    let mut collisions = Collisions::default();
-    loop {
-        let (mut tx, locked) = begin(context, command, &*entity).await?;
-        let mut place = EntryLocation::default();
-        let execution = Execution {
-            command,
-            info,
-            entity: &*entity,
-        };
-        match run(&execution, &mut tx, locked, &mut place, &response).await {
-            Ok(Done {
-                response,
-                operation,
-                changed: true,
-                ..
-            }) => {
-                tx.commit().await?;
-                if let Some(operation) = operation {
-                    context.set_operation(operation);
-                }
-                return Ok(response);
-            }
-            Ok(Done { response, .. }) => {
-                // Nothing differs.
-                if context.idempotency().is_some() {
+    let mut steps = Requested::new(command, respond);
+    carry_out(context, command, CommandInfo::of::<C>(), &mut steps).await?;
+    steps.into_response()
+}
+
+/// Carries the command out, again after a collision with another writer.
+fn carry_out<'a>(
+    context: &'a RequestContext,
+    command: &'a dyn AnyCommand,
+    info: CommandInfo,
+    steps: &'a mut dyn Responding,
+) -> BoxFuture<'a, Result<()>> {
+    async move {
+        let context = &context.for_features(info.features)?;
+        let entity = entity(context, info.kind)?;
+        let mut collisions = Collisions::default();
+        loop {
+            let execution = Execution {
+                command,
+                info,
+                entity: &*entity,
+            };
+            let (mut tx, locked) = begin(context, &execution).await?;
+            let mut place = EntryLocation::default();
+            match run(&execution, &mut tx, locked, &mut place, steps).await {
+                Ok(Done {
+                    operation,
+                    changed: true,
+                    ..
+                }) => {
                     tx.commit().await?;
-                } else {
-                    tx.roll_back().await;
+                    if let Some(operation) = operation {
+                        context.set_operation(operation);
+                    }
+                    return Ok(());
                 }
-                return Ok(response);
-            }
-            Err(Error::Collision(_)) if collisions.may_repeat() => {
-                tx.roll_back().await;
-                collisions.pause(context.ids()).await;
-            }
-            Err(error) => {
-                let failure = Failure {
-                    command: &info,
-                    tenant: tx.tenant(),
-                    resource: resource(command.target()),
-                    history: History::None,
-                    place,
-                    error: &error,
-                };
-                tx.reject().await;
-                record_failure(context, failure).await;
-                return Err(error);
+                Ok(_) => {
+                    // Nothing differs.
+                    if context.idempotency().is_some() {
+                        tx.commit().await?;
+                    } else {
+                        tx.roll_back().await;
+                    }
+                    return Ok(());
+                }
+                Err(Error::Collision(_)) if collisions.may_repeat() => {
+                    tx.roll_back().await;
+                    collisions.pause(context.ids()).await;
+                }
+                Err(error) => {
+                    let failure = Failure {
+                        command: &info,
+                        tenant: tx.tenant(),
+                        resource: steps::resource(command),
+                        history: History::None,
+                        place,
+                        error: &error,
+                    };
+                    tx.reject().await;
+                    record_failure(context, failure).await;
+                    return Err(error);
+                }
             }
         }
     }
+    .boxed()
 }
 
 /// The result of a lock that was sent with the begin of its transaction.
 type FirstLock = Option<Result<Vec<LockedRow>>>;
 
 /// Begins the transaction, together with the lock of the resource if nothing must be locked before it.
-async fn begin<'a, C: Command>(
-    context: &'a RequestContext,
-    command: &C,
-    entity: &dyn AnyEntity,
-) -> Result<(Tx<'a>, FirstLock)> {
+async fn begin<'a>(context: &'a RequestContext, execution: &Execution<'_>) -> Result<(Tx<'a>, FirstLock)> {
+    let Execution { command, info, entity } = execution;
     let tenant = first_tenant(context, command.target());
     match command.target() {
-        Target::Existing(id) if context.idempotency().is_none() && !C::LOCKS_FIRST && command.affects().is_empty() => {
-            let (tx, locked) = Tx::begin_locking(context, tenant, entity, &[id]).await?;
+        Target::Existing(id)
+            if context.idempotency().is_none() && !info.locks_first && command.affects().is_empty() =>
+        {
+            let (tx, locked) = Tx::begin_locking(context, tenant, *entity, &[id]).await?;
             Ok((tx, Some(locked)))
         }
         _ => Ok((Tx::begin(context, tenant).await?, None)),
@@ -104,13 +119,13 @@ async fn begin<'a, C: Command>(
 
 /// Runs the command once. A command that changes nothing stores nothing, not even another `updatedAt`, except the response for an
 /// `Idempotency-Key`.
-async fn run<C: Command, A: CommandResponse>(
-    execution: &Execution<'_, C>,
+async fn run(
+    execution: &Execution<'_>,
     tx: &mut Tx<'_>,
     locked: FirstLock,
     place: &mut EntryLocation,
-    response: impl Fn(C::Output) -> A,
-) -> Result<Done<A>> {
+    steps: &mut dyn Responding,
+) -> Result<Done> {
     idempotency::begin(tx).await?;
     let start = if tx.context().idempotency().is_some() {
         Some(tx.savepoint().await?)
@@ -118,14 +133,14 @@ async fn run<C: Command, A: CommandResponse>(
         tx.commit_with_log();
         None
     };
-    let done = execution.run(tx, locked, place, response).await?;
+    let done = execution.run(tx, locked, place, &mut *steps).await?;
     if let Some(start) = start {
         if done.changed {
             tx.release(start).await?;
         } else {
             tx.roll_back_to(start).await?;
         }
-        idempotency::finish(tx, &done.response, done.operation.as_ref()).await?;
+        idempotency::finish(tx, steps.stored()?, done.operation.as_ref()).await?;
     }
     Ok(done)
 }
@@ -177,12 +192,6 @@ pub(super) async fn record_failure(context: &RequestContext, failure: Failure<'_
     }
 }
 
-fn resource(target: Target) -> Uuid {
-    match target {
-        Target::New { id, .. } | Target::Existing(id) => id,
-    }
-}
-
 /// Returns the tenant that is known before the resource is locked.
 fn first_tenant(context: &RequestContext, target: Target) -> Uuid {
     match target {
@@ -191,8 +200,7 @@ fn first_tenant(context: &RequestContext, target: Target) -> Uuid {
     }
 }
 
-pub(super) struct Done<A> {
-    response: A,
+pub(super) struct Done {
     operation: Option<Operation>,
     pub(super) changed: bool,
     /// Id of the log entry; nil if there is none.
@@ -213,22 +221,22 @@ fn keys(refs: &[EntityRef]) -> impl Iterator<Item = (&'static str, Uuid)> {
     refs.iter().map(|one| (one.kind, one.id))
 }
 
-pub(super) struct Execution<'a, C> {
-    pub(super) command: &'a C,
+pub(super) struct Execution<'a> {
+    pub(super) command: &'a dyn AnyCommand,
     pub(super) info: CommandInfo,
     pub(super) entity: &'a dyn AnyEntity,
 }
 
-impl<C: Command> Execution<'_, C> {
+impl Execution<'_> {
     /// Runs the command; sets `place` as soon as the location of the resource is known.
-    pub(super) async fn run<A>(
+    pub(super) async fn run(
         &self,
         tx: &mut Tx<'_>,
         locked: FirstLock,
         place: &mut EntryLocation,
-        response: impl Fn(C::Output) -> A,
-    ) -> Result<Done<A>> {
-        let id = resource(self.command.target());
+        steps: &mut dyn Steps,
+    ) -> Result<Done> {
+        let id = steps::resource(self.command);
         let affects = self.command.affects_behind_lock(tx).await?;
         let before = self.lock_and_load(tx, id, locked, &affects).await?;
         *place = EntryLocation::of(tx.context(), self.entity, before.as_ref());
@@ -242,14 +250,14 @@ impl<C: Command> Execution<'_, C> {
             command: self.info.id,
             kind: self.info.kind,
             id,
-            input: Some(self.command),
+            input: Some(self.command.input()),
             entry: None,
             before: before.as_ref(),
             after: None,
             changes: None,
         };
         interceptor::run(tx, &interception).await?;
-        let output = self.command.apply(tx).await?;
+        steps.apply(tx).await?;
         let after = self.entity.snapshots(tx, &[id], self.info.depth()).await?.remove(&id);
         tx.forget_fresh();
         if before.is_none() {
@@ -281,10 +289,9 @@ impl<C: Command> Execution<'_, C> {
         interceptor::run(tx, &interception).await?;
         let (affected_keys, affected_events) = affected::changed(tx, &affected_before, &affected_after)?;
         let differs = before.is_some() != after.is_some() || !changes.is_empty() || !affected_keys.is_empty();
-        if !differs && !C::CHANGES_DERIVED && matches!(self.info.class, Class::Edit | Class::Assign) {
-            let output = self.command.complete(tx, output).await?;
+        if !differs && !self.info.changes_derived && matches!(self.info.class, Class::Edit | Class::Assign) {
+            steps.complete(tx).await?;
             return Ok(Done {
-                response: response(output),
                 operation: None,
                 changed: false,
                 log_id: Uuid::nil(),
@@ -294,7 +301,7 @@ impl<C: Command> Execution<'_, C> {
             tx.emit(event);
         }
         deferred::run(tx).await?;
-        let response = response(self.command.complete(tx, output).await?);
+        steps.complete(tx).await?;
         let log_id = tx.new_id();
         let affected = affected::record(tx, log_id, &affected_keys, &affected_before, &affected_after).await?;
         let change = Change {
@@ -307,7 +314,6 @@ impl<C: Command> Execution<'_, C> {
         };
         let operation = self.record(tx, change).await?;
         Ok(Done {
-            response,
             operation,
             changed: true,
             log_id,

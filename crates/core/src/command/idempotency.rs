@@ -1,5 +1,6 @@
 //! `Idempotency-Key`: the response is stored in the transaction of the effect and returned again for 24 hours.
 
+use actix_web::http::StatusCode;
 use diesel::sql_types::{BigInt, Bool, Jsonb, Text};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
 use diesel_async::RunQueryDsl;
@@ -8,8 +9,8 @@ use sha2::{Digest, Sha256};
 use time::Duration;
 use uuid::Uuid;
 
+use super::Operation;
 use super::tx::Tx;
-use super::{CommandResponse, Operation};
 use crate::context::{IdempotencyKey, RequestContext};
 use crate::db::{Prepared, Recurring, core_idempotency_keys as keys};
 use crate::error::{Error, Rejection, Result, StoredResponse};
@@ -82,7 +83,7 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
             Ok(())
         }
         Some((hash, ..)) if hash != key.body_hash()? => Err(Rejection::new(
-            actix_web::http::StatusCode::UNPROCESSABLE_ENTITY,
+            StatusCode::UNPROCESSABLE_ENTITY,
             "This Idempotency-Key was used with another request",
         )
         .code("idempotency_mismatch")
@@ -99,7 +100,7 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
 /// Stores the response with the effect; fields that are shown once are stored as null.
 pub(super) async fn finish(
     tx: &mut Tx<'_>,
-    response: &impl CommandResponse,
+    (status, mut body): (StatusCode, Value),
     operation: Option<&Operation>,
 ) -> Result<()> {
     let context = tx.context();
@@ -107,7 +108,6 @@ pub(super) async fn finish(
         return Ok(());
     };
     let (tenant, kind, actor) = owner(context);
-    let mut body = response.to_value()?;
     for field in key.one_time {
         if let Some(value) = body.get_mut(*field) {
             *value = Value::Null;
@@ -122,7 +122,7 @@ pub(super) async fn finish(
         keys::route.eq(&key.route),
         keys::key.eq(&key.key),
         keys::body_hash.eq(key.body_hash()?.to_vec()),
-        keys::status.eq(i16::try_from(response.status().as_u16()).unwrap_or(200)),
+        keys::status.eq(i16::try_from(status.as_u16()).unwrap_or(200)),
         keys::headers.eq(headers),
         keys::body.eq(body),
         keys::expires_at.eq(tx.now().after(Duration::hours(24))),

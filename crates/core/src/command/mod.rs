@@ -17,6 +17,7 @@ mod logged;
 mod registry;
 mod response;
 mod snapshot;
+mod steps;
 mod token;
 mod tx;
 mod versions;
@@ -165,6 +166,10 @@ pub struct CommandInfo {
     pub undoable: bool,
     /// Whether its resource is new although its class is not `Create`.
     pub creates: bool,
+    /// Whether it is carried out although no field of a resource differs.
+    changes_derived: bool,
+    /// Whether it takes a lock before that of its resource.
+    locks_first: bool,
     /// Kind of its entity.
     pub kind: &'static str,
 }
@@ -179,6 +184,8 @@ impl CommandInfo {
             features_of_others: C::FEATURES_OF_OTHERS,
             undoable: C::UNDOABLE,
             creates: C::CREATES_RESOURCE,
+            changes_derived: C::CHANGES_DERIVED,
+            locks_first: C::LOCKS_FIRST,
             kind: <C::Entity as Entity>::KIND,
         }
     }

@@ -1,6 +1,5 @@
 //! The checks before a handler, in the order of the conventions, and the response after it.
 
-use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -10,6 +9,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Bytes};
 use actix_web::{Handler, HttpRequest, HttpResponse};
 use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use sha2::{Digest, Sha256};
 
 use super::body::{Body, Unread};
@@ -30,37 +30,39 @@ use crate::time::Timestamp;
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OPERATION: HeaderName = HeaderName::from_static("x-operation");
 
-pub(crate) struct Endpoint<F, Args> {
+/// A handler without its types: it takes its arguments from the request, and its future returns the response. Everything before and after it is
+/// compiled once, not for each handler.
+pub(crate) type AnyHandler =
+    dyn Fn(&Incoming<'_>) -> Result<LocalBoxFuture<'static, Result<HttpResponse>>> + Send + Sync;
+
+/// Hides the types of a handler.
+pub(crate) fn any_handler<F, Args, T>(handler: F) -> Arc<AnyHandler>
+where
+    F: Handler<Args, Output = Result<T>> + Send + Sync,
+    Args: Extract + 'static,
+    T: Response + 'static,
+{
+    Arc::new(move |incoming| {
+        let response = handler.call(Args::extract(incoming)?);
+        Ok(Box::pin(async { Ok(response.await?.into_response()) }))
+    })
+}
+
+#[derive(Clone)]
+pub(crate) struct Endpoint {
     info: Arc<EndpointInfo>,
-    handler: F,
+    handler: Arc<AnyHandler>,
     seconds: metrics::Histogram,
-    arguments: PhantomData<fn() -> Args>,
 }
 
-impl<F: Clone, Args> Clone for Endpoint<F, Args> {
-    fn clone(&self) -> Self {
-        Self {
-            info: Arc::clone(&self.info),
-            handler: self.handler.clone(),
-            seconds: self.seconds.clone(),
-            arguments: PhantomData,
-        }
-    }
-}
-
-impl<F, Args> Endpoint<F, Args> {
-    pub(crate) fn new(info: Arc<EndpointInfo>, handler: F) -> Self {
+impl Endpoint {
+    pub(crate) fn new(info: Arc<EndpointInfo>, handler: Arc<AnyHandler>) -> Self {
         let seconds = metrics::histogram!(
             "http_request_duration_seconds",
             "method" => info.method.as_str().to_owned(),
             "path" => info.path
         );
-        Self {
-            info,
-            handler,
-            seconds,
-            arguments: PhantomData,
-        }
+        Self { info, handler, seconds }
     }
 }
 
@@ -73,16 +75,7 @@ pub async fn not_found(request: HttpRequest, payload: web::Payload) -> HttpRespo
     head_only(Unread::new(payload).keep_with(response), request.method())
 }
 
-pub(crate) async fn run<F, Args, T>(
-    endpoint: Endpoint<F, Args>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> HttpResponse
-where
-    F: Handler<Args, Output = Result<T>>,
-    Args: Extract,
-    T: Response,
-{
+pub(crate) async fn run(endpoint: Endpoint, request: HttpRequest, payload: web::Payload) -> HttpResponse {
     let started = started();
     let Some(runtime) = request.app_data::<web::Data<Runtime>>() else {
         return HttpResponse::InternalServerError().finish();
@@ -121,17 +114,12 @@ fn started() -> Instant {
     Instant::now()
 }
 
-async fn handle<F, Args, T>(
-    endpoint: &Endpoint<F, Args>,
+async fn handle(
+    endpoint: &Endpoint,
     request: &HttpRequest,
     unread: &mut Unread,
     call: &Arc<Call>,
-) -> Result<HttpResponse>
-where
-    F: Handler<Args, Output = Result<T>>,
-    Args: Extract,
-    T: Response,
-{
+) -> Result<HttpResponse> {
     let info = &*endpoint.info;
     let internal = internal::caller_of(request);
     // Requests from inside have no address by which they could be limited.
@@ -211,9 +199,7 @@ where
         context: context.as_ref(),
         invalid: info.invalid,
     };
-    let arguments = Args::extract(&incoming)?;
-    let response = endpoint.handler.call(arguments).await?;
-    let mut response = response.into_response();
+    let mut response = (endpoint.handler)(&incoming)?.await?;
     if let Some(operation) = context.as_ref().and_then(RequestContext::take_operation)
         && let Ok(value) = HeaderValue::from_str(&operation.to_header())
     {

@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::{ContentBuilder, Required};
+use utoipa::openapi::{ContentBuilder, RefOr, Required, Schema};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -207,7 +207,7 @@ impl<T: DeserializeOwned> Extract for Query<T> {
 /// Extracts query parameters. If values have wrong types, `rules` validates the others.
 pub(crate) fn query_with_rules<T: DeserializeOwned>(
     incoming: &Incoming<'_>,
-    rules: impl FnOnce(&T, &mut Violations),
+    rules: impl Fn(&T, &mut Violations),
 ) -> Result<T> {
     let text = incoming.request.query_string();
     if text.contains("%00") {
@@ -311,12 +311,14 @@ pub(super) fn describe_body<T: ToSchema>(
     schemas: &mut Schemas,
     types: &[&str],
 ) -> OperationBuilder {
+    describe_schema(operation, &schemas.reference::<T>(), types)
+}
+
+fn describe_schema(operation: OperationBuilder, schema: &RefOr<Schema>, types: &[&str]) -> OperationBuilder {
     let mut body = RequestBodyBuilder::new().required(Some(Required::True));
     for content_type in types {
-        body = body.content(
-            *content_type,
-            ContentBuilder::new().schema(Some(schemas.reference::<T>())).build(),
-        );
+        let content = ContentBuilder::new().schema(Some(schema.clone())).build();
+        body = body.content(*content_type, content);
     }
     operation.request_body(Some(body.build()))
 }
@@ -337,7 +339,7 @@ pub(super) fn is_json(request: &HttpRequest) -> bool {
 /// Deserializes the body. If values in it have wrong types, `rules` validates the others.
 fn read_json<T: DeserializeOwned>(
     incoming: &Incoming<'_>,
-    rules: impl FnOnce(&T, &mut Validator),
+    rules: impl Fn(&T, &mut Validator),
 ) -> Result<T, Vec<Detail>> {
     let body: &[u8] = incoming.body;
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
-use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder, Schema};
 
 use super::openapi::Schemas;
 use crate::command;
@@ -104,7 +104,11 @@ pub enum OrPage<A> {
 }
 
 pub(crate) fn json_response<T: Serialize>(status: StatusCode, body: &T) -> HttpResponse {
-    match serde_json::to_vec(body) {
+    json_bytes(status, serde_json::to_vec(body))
+}
+
+fn json_bytes(status: StatusCode, body: serde_json::Result<Vec<u8>>) -> HttpResponse {
+    match body {
         Ok(bytes) => HttpResponse::build(status)
             .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
             .body(bytes),
@@ -121,7 +125,16 @@ fn describe_json<T: ToSchema>(
     status: &str,
     description: &str,
 ) -> OperationBuilder {
-    let content = ContentBuilder::new().schema(Some(schemas.reference::<T>())).build();
+    describe_schema(operation, schemas.reference::<T>(), status, description)
+}
+
+fn describe_schema(
+    operation: OperationBuilder,
+    schema: RefOr<Schema>,
+    status: &str,
+    description: &str,
+) -> OperationBuilder {
+    let content = ContentBuilder::new().schema(Some(schema)).build();
     let response = ResponseBuilder::new()
         .description(description)
         .content("application/json", content)

@@ -4,13 +4,13 @@ use std::any::Any;
 use std::sync::Arc;
 
 use actix_web::http::Method;
-use actix_web::{Handler, web};
+use actix_web::{Handler, Route, web};
 use futures_util::future::BoxFuture;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::dispatch::{self, Endpoint};
+use super::dispatch::{self, AnyHandler, Endpoint};
 use super::extract::{Describe, Extract};
 use super::openapi::Schemas;
 use super::response::Response;
@@ -126,15 +126,22 @@ pub struct Admission {
     pub take: for<'a> fn(&'a Call, Held) -> BoxFuture<'a, Result<Held>>,
 }
 
-/// Creates the route of an endpoint for a method.
-type Service = Arc<dyn Fn(Arc<EndpointInfo>, Method) -> actix_web::Route + Send + Sync>;
+/// Adds what an endpoint takes and returns to the API document.
 type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
 
 #[derive(Clone)]
 pub(crate) struct Declared {
     pub(crate) info: EndpointInfo,
     pub(crate) describe: Describer,
-    service: Service,
+    handler: Arc<AnyHandler>,
+}
+
+impl Declared {
+    /// Returns the route of the endpoint for requests with this method.
+    fn route(&self, info: Arc<EndpointInfo>, method: Method) -> Route {
+        let endpoint = Endpoint::new(info, Arc::clone(&self.handler));
+        web::method(method).to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
+    }
 }
 
 /// The endpoints of the enabled modules.
@@ -237,6 +244,19 @@ impl Routes {
         T: Response + 'static,
     {
         let name = std::any::type_name::<F>();
+        let describe: Describer = |operation, schemas| T::describe(Args::describe(operation, schemas), schemas);
+        self.add(method, path, access, name, describe, dispatch::any_handler(handler))
+    }
+
+    fn add(
+        &mut self,
+        method: Method,
+        path: &'static str,
+        access: Access,
+        name: &'static str,
+        describe: Describer,
+        handler: Arc<AnyHandler>,
+    ) -> Declaration<'_> {
         let module = self.modules.last().copied().unwrap_or(DeclaringModule::NONE);
         let info = EndpointInfo {
             module: module.name,
@@ -268,11 +288,8 @@ impl Routes {
         };
         self.declared.push(Declared {
             info,
-            describe: |operation, schemas| T::describe(Args::describe(operation, schemas), schemas),
-            service: Arc::new(move |info, method| {
-                let endpoint = Endpoint::new(info, handler.clone());
-                web::method(method).to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
-            }),
+            describe,
+            handler,
         });
         Declaration { routes: self }
     }
@@ -302,10 +319,10 @@ impl Routes {
             for one in self.declared.iter().filter(|one| one.info.path == path) {
                 let info = Arc::new(one.info.clone());
                 if info.method == Method::GET {
-                    resource = resource.route((one.service)(Arc::clone(&info), Method::HEAD));
+                    resource = resource.route(one.route(Arc::clone(&info), Method::HEAD));
                 }
                 let method = info.method.clone();
-                resource = resource.route((one.service)(info, method));
+                resource = resource.route(one.route(info, method));
             }
             service.service(resource);
         }

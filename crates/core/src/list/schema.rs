@@ -11,26 +11,31 @@ use super::Page;
 /// Implemented by hand: with a derive, all pages would share the schema of one of them.
 impl<T: ToSchema> PartialSchema for Page<T> {
     fn schema() -> RefOr<Schema> {
-        let number = |about: &str, least: u32| {
-            let number = ObjectBuilder::new().schema_type(Type::Integer);
-            number.description(Some(about)).minimum(Some(least)).build()
-        };
-        let items = ArrayBuilder::new()
-            .items(Ref::from_schema_name(T::name()))
-            .description(Some("The rows."))
-            .build();
-        let mut page = ObjectBuilder::new().description(Some("One page of a list."));
-        page = page.property("items", items).required("items");
-        for (name, about, least) in [
-            ("total", "Rows of all pages.", 0),
-            ("page", "Page number from 1.", 1),
-            ("pageSize", "Rows of a page at most.", 1),
-            ("totalPages", "Number of pages, at least 1.", 1),
-        ] {
-            page = page.property(name, number(about, least)).required(name);
-        }
-        page.build().into()
+        page_of(&T::name())
     }
+}
+
+/// Returns the schema of a page of rows, which have the schema of this name.
+fn page_of(row: &str) -> RefOr<Schema> {
+    let number = |about: &str, least: u32| {
+        let number = ObjectBuilder::new().schema_type(Type::Integer);
+        number.description(Some(about)).minimum(Some(least)).build()
+    };
+    let items = ArrayBuilder::new()
+        .items(Ref::from_schema_name(row))
+        .description(Some("The rows."))
+        .build();
+    let mut page = ObjectBuilder::new().description(Some("One page of a list."));
+    page = page.property("items", items).required("items");
+    for (name, about, least) in [
+        ("total", "Rows of all pages.", 0),
+        ("page", "Page number from 1.", 1),
+        ("pageSize", "Rows of a page at most.", 1),
+        ("totalPages", "Number of pages, at least 1.", 1),
+    ] {
+        page = page.property(name, number(about, least)).required(name);
+    }
+    page.build().into()
 }
 
 impl<T: ToSchema> ToSchema for Page<T> {

@@ -17,6 +17,7 @@ use super::execute::{entity, operation, record_failure};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
+use super::steps::stored;
 use super::token::UndoToken;
 use super::{CommandInfo, CommandResponse, changes, idempotency};
 use crate::acl::Feature;
@@ -267,7 +268,9 @@ impl Request {
         deferred::run(tx).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
         let response = response(outcome);
-        idempotency::finish(tx, &response, operation.as_ref()).await?;
+        if tx.context().idempotency().is_some() {
+            idempotency::finish(tx, stored(&response)?, operation.as_ref()).await?;
+        }
         Ok((response, operation))
     }
 

@@ -23,12 +23,21 @@ impl Fault {
 /// Deserializes `name=value&…`. If values have wrong types, `rules` validates the rest, so that everything that is wrong is reported at once.
 pub(in super::super) fn from_form<T: DeserializeOwned>(
     text: &[u8],
-    rules: impl FnOnce(&T, &mut Violations),
+    rules: impl Fn(&T, &mut Violations),
 ) -> Result<T, Vec<Detail>> {
-    let first = match read(text) {
-        Ok(value) => return Ok(value),
-        Err(fault) => fault,
+    let validate = |text: &[u8], violations: &mut Violations| {
+        if let Ok(rest) = read(text) {
+            rules(&rest, violations);
+        }
     };
+    read(text).map_err(|fault| all_faults(text, fault, &|text| read::<T>(text).map(drop), &validate))
+}
+
+/// Reads a text and forgets its value. The search depends on the type of the input only through this function, so it is compiled once.
+type Reader<'r> = dyn Fn(&[u8]) -> Result<(), Fault> + 'r;
+
+/// Returns everything that is wrong with a text that has this fault. `validate` checks a text that can be deserialized.
+fn all_faults(text: &[u8], first: Fault, read: &Reader<'_>, validate: &dyn Fn(&[u8], &mut Violations)) -> Vec<Detail> {
     let mut search = Search {
         pieces: text
             .split(|byte| *byte == b'&')
@@ -37,15 +46,16 @@ pub(in super::super) fn from_form<T: DeserializeOwned>(
             .collect(),
         attempts: Attempts::new(text.len()),
         found: Found::default(),
+        read,
     };
-    if let Some(rest) = search.run::<T>(first) {
+    if search.run(first).is_some() {
         let mut violations = Violations::default();
-        rules(&rest, &mut violations);
+        validate(&search.text(), &mut violations);
         for detail in violations.into_details() {
             search.found.note(detail);
         }
     }
-    Err(search.found.0)
+    search.found.0
 }
 
 fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
@@ -67,15 +77,16 @@ fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
     })
 }
 
-struct Search {
+struct Search<'r> {
     pieces: Vec<Vec<u8>>,
     attempts: Attempts,
     found: Found,
+    read: &'r Reader<'r>,
 }
 
-impl Search {
-    /// Records faults until the rest can be deserialized, and returns it; `None` when the search ends before.
-    fn run<T: DeserializeOwned>(&mut self, first: Fault) -> Option<T> {
+impl Search<'_> {
+    /// Records faults until the rest can be deserialized; `None` when the search ends before.
+    fn run(&mut self, first: Fault) -> Option<()> {
         let mut fault = first;
         loop {
             let is_known = self.found.covers(&fault.name);
@@ -83,25 +94,31 @@ impl Search {
             if self.found.is_full() || fault.name.is_empty() {
                 return None;
             }
-            let outcome = if is_known || fault.is_missing() {
-                self.stand_in::<T>(&fault)?
+            let next = if is_known || fault.is_missing() {
+                self.stand_in(&fault)?
             } else {
                 self.pieces.retain(|piece| !is_of(piece, &fault.name));
                 self.read()?
             };
-            match outcome {
-                Ok(rest) => return Some(rest),
+            match next {
+                Ok(()) => return Some(()),
                 Err(next) => fault = next,
             }
         }
     }
 
-    fn read<T: DeserializeOwned>(&mut self) -> Option<Result<T, Fault>> {
-        self.attempts.next().then(|| read(&self.pieces.join(&b'&')))
+    /// Returns the remaining parameters.
+    fn text(&self) -> Vec<u8> {
+        self.pieces.join(&b'&')
+    }
+
+    /// Deserializes the remaining parameters; `None` when the limit of attempts is reached.
+    fn read(&mut self) -> Option<Result<(), Fault>> {
+        self.attempts.next().then(|| (self.read)(&self.text()))
     }
 
     /// Deserializes again with a placeholder that the deserializer accepts for the parameter.
-    fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> Option<Result<T, Fault>> {
+    fn stand_in(&mut self, fault: &Fault) -> Option<Result<(), Fault>> {
         let words = variants(&fault.said).into_iter().map(str::to_owned);
         let others = [
             "1",
@@ -114,7 +131,7 @@ impl Search {
             let mut piece = form_urlencoded::Serializer::new(String::new());
             piece.append_pair(&fault.name, &value);
             self.pieces.push(piece.finish().into_bytes());
-            match self.read::<T>()? {
+            match self.read()? {
                 Err(next) if next.name == fault.name => {}
                 outcome => return Some(outcome),
             }

@@ -25,6 +25,9 @@ struct Fault {
     said: String,
 }
 
+/// What `serde_json` says of a text that goes on behind its value.
+const TRAILING: &str = "trailing characters";
+
 impl Fault {
     fn new(path: &Path, said: String) -> Self {
         let mut steps = Vec::new();
@@ -70,50 +73,84 @@ impl Fault {
 /// reported at once.
 pub(in super::super) fn from_json<T: DeserializeOwned>(
     text: &str,
-    rules: impl FnOnce(&T, &mut Validator),
+    rules: impl Fn(&T, &mut Validator),
 ) -> Result<T, Vec<Detail>> {
-    let mut source = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut source);
-    let said = match read {
-        Ok(value) if source.end().is_ok() => return Ok(value),
-        Ok(_) => return Err(vec![Detail::new("", "must be one JSON object", "invalid_value")]),
-        Err(error) => Fault::new(&error.path().clone(), error.into_inner().to_string()),
+    let validate = |text: &str, validator: &mut Validator| {
+        if let Ok(rest) = read(text) {
+            rules(&rest, validator);
+        }
     };
+    read(text).map_err(|fault| all_faults(text, fault, &|text| read::<T>(text).map(drop), &validate))
+}
+
+/// Deserializes a text that is one JSON value.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    let mut source = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut source).map_err(|error: serde_path_to_error::Error<_>| {
+        Fault::new(&error.path().clone(), without_position(&error.into_inner()))
+    })?;
+    match source.end() {
+        Ok(()) => Ok(value),
+        Err(error) => Err(Fault {
+            steps: Vec::new(),
+            said: without_position(&error),
+        }),
+    }
+}
+
+/// Returns the text of an error without its line and column, which change with the values before it.
+fn without_position(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    said.strip_suffix(&position).unwrap_or(&said).to_owned()
+}
+
+/// Reads a text and forgets its value. The search depends on the type of the input only through this function, so it is compiled once.
+type Reader<'r> = dyn Fn(&str) -> Result<(), Fault> + 'r;
+
+/// Returns everything that is wrong with a text that has this fault. `validate` checks a text that can be deserialized.
+fn all_faults(text: &str, first: Fault, read: &Reader<'_>, validate: &dyn Fn(&str, &mut Validator)) -> Vec<Detail> {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return Err(vec![Detail::new("", "must be valid JSON", "invalid_value")]);
+        let message = match &*first.said {
+            TRAILING => "must be one JSON object",
+            _ => "must be valid JSON",
+        };
+        return vec![Detail::new("", message, "invalid_value")];
     };
     let mut search = Search {
         value,
         attempts: Attempts::new(text.len()),
         found: Found::default(),
+        read,
     };
-    if let Some(rest) = search.run::<T>() {
+    if search.run().is_some() {
         let mut validator = Validator::default();
-        rules(&rest, &mut validator);
+        validate(&search.value.to_string(), &mut validator);
         for detail in validator.into_details() {
             search.found.note(detail);
         }
     }
     // A duplicate field is only one field in the tree.
     if search.found.0.is_empty() {
-        search.found.note(plain(said.path(), &said.said));
+        search.found.note(plain(first.path(), &first.said));
     }
-    Err(search.found.0)
+    search.found.0
 }
 
-struct Search {
+struct Search<'r> {
     value: Value,
     attempts: Attempts,
     found: Found,
+    read: &'r Reader<'r>,
 }
 
-impl Search {
-    /// Records faults until the rest can be deserialized, and returns it; `None` when the search ends before.
-    fn run<T: DeserializeOwned>(&mut self) -> Option<T> {
+impl Search<'_> {
+    /// Records faults until the rest can be deserialized; `None` when the search ends before.
+    fn run(&mut self) -> Option<()> {
         loop {
-            let fault = match self.read::<T>()? {
-                Ok(rest) => return Some(rest),
-                Err(fault) => self.with_full_path::<T>(fault)?,
+            let fault = match self.read()? {
+                Ok(()) => return Some(()),
+                Err(fault) => self.with_full_path(fault)?,
             };
             let path = fault.path();
             let is_known = self.found.covers(&path);
@@ -123,26 +160,20 @@ impl Search {
             }
             // An optional field is removed; a required one gets a placeholder.
             let is_out = !fault.is_missing() && !is_known && self.take_out(&fault.steps);
-            if !is_out && !self.stand_in::<T>(&fault) {
+            if !is_out && !self.stand_in(&fault) {
                 return None;
             }
         }
     }
 
     /// Deserializes the value as it is now; `None` when the limit of attempts is reached.
-    fn read<T: DeserializeOwned>(&mut self) -> Option<Result<T, Fault>> {
-        if !self.attempts.next() {
-            return None;
-        }
-        let read = serde_path_to_error::deserialize(&self.value);
-        Some(read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
-            Fault::new(&error.path().clone(), error.into_inner().to_string())
-        }))
+    fn read(&mut self) -> Option<Result<(), Fault>> {
+        self.attempts.next().then(|| (self.read)(&self.value.to_string()))
     }
 
     /// Returns the fault with its full path. If an object combines fields of several types, the path ends at the object: the fault is in the
     /// field whose removal changes the fault.
-    fn with_full_path<T: DeserializeOwned>(&mut self, fault: Fault) -> Option<Fault> {
+    fn with_full_path(&mut self, fault: Fault) -> Option<Fault> {
         let names: Vec<String> = match at(&mut self.value, &fault.steps) {
             Some(Value::Object(fields)) if !fault.is_missing() => fields.keys().cloned().collect(),
             _ => return Some(fault),
@@ -153,7 +184,7 @@ impl Search {
             let Some(value) = fields.remove(&name) else { continue };
             let mut steps = fault.steps.clone();
             steps.push(Step::Key(name.clone()));
-            match self.read::<T>()? {
+            match self.read()? {
                 // Another field of the object has the same fault: it stays out too, until the fault changes.
                 Err(other) if other == fault => taken.push((name, value)),
                 // The field is required.
@@ -187,16 +218,16 @@ impl Search {
     }
 
     /// Puts a placeholder at the path with which the deserializer can continue.
-    fn stand_in<T: DeserializeOwned>(&mut self, fault: &Fault) -> bool {
+    fn stand_in(&mut self, fault: &Fault) -> bool {
         let mut candidates: VecDeque<Value> = words(fault).into_iter().chain(stand_ins()).collect();
         let mut has_words = candidates.len() > stand_ins().count();
         while let Some(value) = candidates.pop_front() {
             if !put(&mut self.value, &fault.steps, value) {
                 return false;
             }
-            match self.read::<T>() {
+            match self.read() {
                 None => return false,
-                Some(Ok(_)) => return true,
+                Some(Ok(())) => return true,
                 Some(Err(next)) if next.steps != fault.steps => return true,
                 // An enumeration lists its words only when it gets a text.
                 Some(Err(next)) if !has_words => {

@@ -16,15 +16,13 @@ use crate::config::ConfigError;
 use crate::platform::{API_PREFIX, INTERFACE_VERSION};
 
 /// Returns the document of these endpoints and their modules.
-pub(crate) fn document(routes: &Routes) -> Value {
-    Draft::of(routes).document
-}
-
-/// Checks the document of these endpoints: each schema name belongs to one type, each operation has its own name, every reference resolves, and
-/// every body has a content type.
-pub(crate) fn check(routes: &Routes) -> Result<(), ConfigError> {
-    match Draft::of(routes).problems.into_iter().next() {
-        None => Ok(()),
+///
+/// # Errors
+/// When a schema name belongs to two types, two operations have one name, a reference leads nowhere, or a body has no content type.
+pub(crate) fn document(routes: &Routes) -> Result<Value, ConfigError> {
+    let Draft { document, problems } = Draft::of(routes);
+    match problems.into_iter().next() {
+        None => Ok(document),
         Some(problem) => Err(ConfigError::new("modules", format!("the API document: {problem}"))),
     }
 }
