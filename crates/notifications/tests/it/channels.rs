@@ -15,24 +15,26 @@ use crate::fixture::{Fixture, LIST, MAILED, done, full};
 /// Tenant, id and title of a delivered notification.
 type Recorded = (Uuid, Uuid, String);
 
-/// Records what it gets, of all tenants of the process, and fails for a notification about `Broken`.
-pub(crate) struct Recorder(Mutex<Vec<Recorded>>);
+/// Records what it gets, and fails for a notification about `Broken`.
+pub(crate) struct Recorder;
 
-pub(crate) static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
+/// What the recorder of a platform got.
+#[derive(Debug, Default)]
+pub(crate) struct Records(Mutex<Vec<Recorded>>);
 
 impl Channel for Recorder {
     fn deliver<'a>(
         &'a self,
         _connection: &'a mut AsyncPgConnection,
-        _call: &'a Call,
+        call: &'a Call,
         tenant: Uuid,
         notifications: &'a [Delivered<'a>],
     ) -> BoxFuture<'a, Result<()>> {
-        let mut recorded = self.0.lock().expect("not poisoned");
         let found = notifications
             .iter()
             .map(|one| (tenant, one.id, one.new.wording("de").title));
-        recorded.extend(found);
+        let records = call.provided::<Records>().expect("the module provides them");
+        records.0.lock().expect("not poisoned").extend(found);
         let is_broken = notifications.iter().any(|one| one.new.params["name"] == "Broken");
         ready(if is_broken {
             Err(Error::internal("broken"))
@@ -43,7 +45,7 @@ impl Channel for Recorder {
     }
 }
 
-impl Recorder {
+impl Records {
     /// Returns ids and titles of a tenant.
     fn of(&self, tenant: Uuid) -> Vec<(Uuid, String)> {
         let recorded = self.0.lock().expect("not poisoned");
@@ -69,7 +71,8 @@ async fn a_channel_gets_the_notifications_whose_recipients_want_push_messages() 
     assert_eq!(fixture.send(&[full(user)]).await, 1);
     assert_eq!(fixture.send(&[full(user)]).await, 1);
 
-    let recorded = RECORDER.of(fixture.a.id);
+    let records = fixture.call().provided::<Records>().expect("the module provides them");
+    let recorded = records.of(fixture.a.id);
     let titles: Vec<&str> = recorded.iter().map(|(_, title)| title.as_str()).collect();
     assert_eq!(titles, ["A ist fertig", "First ist fertig", "First ist fertig"]);
     assert_eq!(recorded[1].0, recorded[2].0, "a repeat has the id of its group");

@@ -1,6 +1,7 @@
 //! Two tenants with an administrator each, and a module that sends notifications.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use backoffice_core::command::{EntityRef, Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::jobs::enqueue_due;
@@ -10,6 +11,8 @@ use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, login};
 use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
+
+use crate::channels::{Recorder, Records};
 
 pub(crate) const LIST: &str = "/notifications";
 pub(crate) const COUNT: &str = "/notifications/unread-count";
@@ -61,8 +64,12 @@ static SAMPLES: Module = Module {
         registry
             .extend(DONE)
             .extend(MAILED)
-            .extend::<&'static dyn Channel>(&crate::channels::RECORDER)
+            .extend::<&'static dyn Channel>(&Recorder)
             .interceptor(NOTIFY);
+    },
+    start: |startup| {
+        startup.provide(Arc::new(Records::default()));
+        Ok(())
     },
     ..Module::EMPTY
 };

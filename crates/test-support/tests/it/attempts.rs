@@ -1,7 +1,7 @@
 //! Failed attempts of jobs: what counts as one, the delay after it, and the size of chunks.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use backoffice_core::jobs::{Job, NewJob, Step, Work, Worker, enqueue, stop_signal};
 use backoffice_core::registry::Registry;
@@ -18,6 +18,10 @@ use crate::sample::SAMPLE;
 static MODULE: Module = Module {
     name: "attempts",
     register,
+    start: |startup| {
+        startup.provide(Arc::new(Seen::default()));
+        Ok(())
+    },
     ..Module::EMPTY
 };
 
@@ -32,10 +36,26 @@ fn register(registry: &mut Registry) {
 }
 
 const TENANT: Uuid = Uuid::from_u128(1);
-/// The messages of the jobs, one for each run; ids are the same in every test.
-static RUNS: Mutex<Vec<String>> = Mutex::new(Vec::new());
-static CHUNKS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-static BUSY: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// What the jobs of a platform have seen.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The messages of [`Errs`], one for each run.
+    messages: Mutex<Vec<String>>,
+    /// The chunk sizes of [`Slow`] and [`Busy`], one for each run.
+    chunks: Mutex<Vec<usize>>,
+}
+
+impl Seen {
+    fn by(app: &TestApp) -> Arc<Self> {
+        app.platform().provided().get().expect("the module provides it")
+    }
+
+    fn runs(&self, message: &str) -> usize {
+        let messages = self.messages.lock().expect("no panic");
+        messages.iter().filter(|one| *one == message).count()
+    }
+}
 
 /// Its statement fails with this SQLSTATE and message, a number of times.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,9 +70,10 @@ impl Job for Errs {
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let tenant = work.tenant();
+        let seen = work.call().provided::<Seen>()?;
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
-        let before = runs(&self.message);
-        RUNS.lock().expect("no panic").push(self.message.clone());
+        let before = seen.runs(&self.message);
+        seen.messages.lock().expect("no panic").push(self.message.clone());
         if before < self.times {
             let Self { sqlstate, message, .. } = self;
             let sql = format!("do $$ begin raise exception '{message}' using errcode = '{sqlstate}'; end $$");
@@ -89,7 +110,7 @@ impl Job for Slow {
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let (context, cursor) = (work.context().clone(), work.cursor());
-        CHUNKS.lock().expect("no panic").push(work.chunk_items());
+        note_chunk(work)?;
         let chunk = work.begin_commands(&context).await?;
         if cursor == 0 {
             tokio::time::sleep(std::time::Duration::from_millis(2050)).await;
@@ -141,7 +162,7 @@ impl Job for Busy {
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let (context, cursor) = (work.context().clone(), work.cursor());
-        BUSY.lock().expect("no panic").push(work.chunk_items());
+        note_chunk(work)?;
         work.begin_commands(&context).await?.advance(cursor + 1).await?;
         Ok(Step::More)
     }
@@ -163,9 +184,10 @@ fn errs(sqlstate: &str, message: &str, times: usize) -> Errs {
     }
 }
 
-fn runs(message: &str) -> usize {
-    let runs = RUNS.lock().expect("no panic");
-    runs.iter().filter(|one| *one == message).count()
+fn note_chunk(work: &Work<'_>) -> Result<()> {
+    let seen = work.call().provided::<Seen>()?;
+    seen.chunks.lock().expect("no panic").push(work.chunk_items());
+    Ok(())
 }
 
 async fn run_one(app: &TestApp) {
@@ -191,7 +213,7 @@ async fn a_step_that_collides_is_repeated_at_once() {
 
         let (state, attempt, _) = state(&app).await;
         assert_eq!((state, attempt), (json!("done"), json!(1)), "{sqlstate}");
-        assert_eq!(runs(message), 4);
+        assert_eq!(Seen::by(&app).runs(message), 4);
     }
 }
 
@@ -203,7 +225,7 @@ async fn a_step_that_collides_four_times_is_one_failed_attempt() {
 
     run_one(&app).await;
 
-    assert_eq!(runs(message), 4);
+    assert_eq!(Seen::by(&app).runs(message), 4);
     let (state, attempt, wait) = state(&app).await;
     assert_eq!((state, attempt), (json!("queued"), json!(1)));
     assert!(wait >= 1.6, "{wait}");
@@ -251,7 +273,7 @@ async fn a_slow_job_does_less_at_once_in_its_next_turn_too() {
     }
 
     assert_eq!(
-        *CHUNKS.lock().expect("no panic"),
+        *Seen::by(&app).chunks.lock().expect("no panic"),
         [100, 50, 100],
         "the second one was quick"
     );
@@ -335,7 +357,7 @@ async fn jobs_do_less_at_once_while_requests_arrive() {
     sender.send_replace(true);
     let items = async |worker: Worker| {
         assert!(worker.run_one(Some(&stop)).await.expect("the queue"));
-        BUSY.lock().expect("no panic").pop()
+        Seen::by(&app).chunks.lock().expect("no panic").pop()
     };
     let worker = || Worker::new(app.runtime().clone());
 

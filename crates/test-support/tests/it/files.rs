@@ -26,7 +26,9 @@ static FILES: Module = Module {
     title: "Files",
     routes,
     start: |startup| {
-        startup.authenticator(Arc::new(Tokens));
+        startup
+            .authenticator(Arc::new(Tokens))
+            .provide(Arc::new(Endless::default()));
         Ok(())
     },
     ..Module::EMPTY
@@ -58,17 +60,38 @@ impl Authenticator for Tokens {
     }
 }
 
-/// Sources of endless files that are open.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
+/// The endless files of a platform.
+#[derive(Debug, Default)]
+struct Endless {
+    /// Those that are open.
+    open: AtomicUsize,
+    /// Pieces that they have produced.
+    produced: AtomicUsize,
+}
 
-/// Pieces that endless files have produced.
-static PRODUCED: AtomicUsize = AtomicUsize::new(0);
+impl Endless {
+    fn of(app: &TestApp) -> Arc<Self> {
+        app.platform().provided().get().expect("the module provides it")
+    }
 
-struct Opened;
+    fn open(&self) -> usize {
+        self.open.load(Ordering::SeqCst)
+    }
+}
+
+/// An endless file, which is open until it is dropped.
+struct Opened(Arc<Endless>);
+
+impl Opened {
+    fn new(files: Arc<Endless>) -> Self {
+        files.open.fetch_add(1, Ordering::SeqCst);
+        Self(files)
+    }
+}
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::SeqCst);
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -119,19 +142,18 @@ async fn read_file(caller: Caller, conditions: Conditions) -> Result<FileRespons
     conditions.respond(download).await
 }
 
-async fn read_endless(_visitor: Visitor, conditions: Conditions) -> Result<FileResponse> {
+async fn read_endless(visitor: Visitor, conditions: Conditions) -> Result<FileResponse> {
+    let files = visitor.provided::<Endless>()?;
     let download = Download {
         length: 1 << 40,
         etag: Some("endless".to_owned()),
         modified: Timestamp::UNIX_EPOCH,
         content_type: HeaderValue::from_static("application/octet-stream"),
         headers: Vec::new(),
-        contents: Contents::Stream(Box::new(|_range| {
-            OPEN.fetch_add(1, Ordering::SeqCst);
-            let opened = Opened;
+        contents: Contents::Stream(Box::new(move |_range| {
+            let opened = Opened::new(files);
             let piece = move |()| {
-                let _held = &opened;
-                PRODUCED.fetch_add(1, Ordering::SeqCst);
+                opened.0.produced.fetch_add(1, Ordering::SeqCst);
                 Ok(Bytes::from_static(CONTENT))
             };
             Box::pin(async move { Ok(stream::repeat(()).map(piece).boxed()) })
@@ -276,9 +298,8 @@ async fn head_has_the_head_of_get() {
         (200, None),
         "HEAD ignores ranges"
     );
-    let before = OPEN.load(Ordering::SeqCst);
     assert_eq!(send(app.request(Method::HEAD, "/files/endless"), &[]).await.status, 200);
-    assert_eq!(OPEN.load(Ordering::SeqCst), before, "HEAD opens no file");
+    assert_eq!(Endless::of(&app).open(), 0, "HEAD opens no file");
     let note = app.request(Method::HEAD, "/files/note").send().await;
     assert_eq!(note.status, 404, "only endpoints with GET have HEAD");
 }
@@ -286,14 +307,15 @@ async fn head_has_the_head_of_get() {
 #[actix_web::test]
 async fn a_client_that_goes_or_stalls_closes_the_file() {
     let app = app().await;
+    let files = Endless::of(&app);
     let until_open = async |expected: usize| {
         for _ in 0..1000 {
-            if OPEN.load(Ordering::SeqCst) == expected {
+            if files.open() == expected {
                 return;
             }
             tokio::time::sleep(Patience::from_millis(5)).await;
         }
-        panic!("{} files are open, not {expected}", OPEN.load(Ordering::SeqCst));
+        panic!("{} files are open, not {expected}", files.open());
     };
 
     let mut gone = app.request(Method::GET, "/files/endless").open().await;
@@ -302,23 +324,23 @@ async fn a_client_that_goes_or_stalls_closes_the_file() {
     drop(gone);
     until_open(0).await;
 
-    PRODUCED.store(0, Ordering::SeqCst);
+    files.produced.store(0, Ordering::SeqCst);
     let mut stalled = app.request(Method::GET, "/files/endless").open().await;
     assert!(stalled.next().await.is_some());
     until_open(1).await;
     // One piece was read, one is on its way, and the third waits for the client.
-    while PRODUCED.load(Ordering::SeqCst) < 3 {
+    while files.produced.load(Ordering::SeqCst) < 3 {
         tokio::task::yield_now().await;
     }
     app.advance(Duration::seconds(59));
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(OPEN.load(Ordering::SeqCst), 1, "still in time");
+    assert_eq!(files.open(), 1, "still in time");
     app.advance(Duration::seconds(1));
     until_open(0).await;
     assert_eq!(
-        PRODUCED.load(Ordering::SeqCst),
+        files.produced.load(Ordering::SeqCst),
         3,
         "no more is held for a client that stalls"
     );

@@ -1,21 +1,20 @@
 //! Requests from inside, on a platform with one module.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration as Patience;
 
 use actix_web::http::Method;
 use backoffice_core::acl::{Feature, Rights};
 use backoffice_core::http::internal::{InternalCaller, InternalRequest, InternalResponse};
-use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::http::{Access, Json, Routes, requires};
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Cause, Error, Module, RequestContext, Result, Runtime, Visitor};
 use backoffice_test_support::TestApp;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::IntoParams;
 use uuid::Uuid;
 
 use crate::sample::Note;
@@ -31,6 +30,10 @@ static INSIDE: Module = Module {
     features: &[VIEW, OTHER],
     rate_limits: &[LIMIT],
     routes,
+    start: |startup| {
+        startup.provide(Arc::new(Hanging::default()));
+        Ok(())
+    },
     ..Module::EMPTY
 };
 
@@ -67,26 +70,23 @@ async fn visit(_visitor: Visitor) -> Result<Json<Note>> {
     Ok(Json(Note::of("visitor".to_owned())))
 }
 
-/// Hanging requests that have not been dropped, of each test.
-static HANGING: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+/// The number of hanging requests of a platform that have not been dropped.
+#[derive(Debug, Default)]
+struct Hanging(AtomicUsize);
 
-/// The number of a test.
-#[derive(Debug, Deserialize, IntoParams)]
-struct Of {
-    test: usize,
-}
+/// A request that hangs until it is dropped.
+struct HangingRequest(Arc<Hanging>);
 
-struct Hanging(usize);
-
-impl Drop for Hanging {
+impl Drop for HangingRequest {
     fn drop(&mut self) {
-        HANGING[self.0].fetch_sub(1, Ordering::SeqCst);
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-async fn hang(_ctx: RequestContext, Query(of): Query<Of>) -> Result<Json<Note>> {
-    HANGING[of.test].fetch_add(1, Ordering::SeqCst);
-    let _hanging = Hanging(of.test);
+async fn hang(ctx: RequestContext) -> Result<Json<Note>> {
+    let hanging = ctx.call().provided::<Hanging>()?;
+    hanging.0.fetch_add(1, Ordering::SeqCst);
+    let _request = HangingRequest(hanging);
     std::future::pending().await
 }
 
@@ -128,8 +128,13 @@ async fn status(runtime: &Runtime, target: &str) -> Option<u16> {
     response.map(|response| response.status)
 }
 
-async fn wait_for_hanging(test: usize, number: usize) {
-    let hanging = || HANGING[test].load(Ordering::SeqCst);
+async fn wait_for_hanging(runtime: &Runtime, number: usize) {
+    let provided = runtime
+        .platform
+        .provided()
+        .get::<Hanging>()
+        .expect("the module provides it");
+    let hanging = || provided.0.load(Ordering::SeqCst);
     for _ in 0..100 {
         if hanging() == number {
             return;
@@ -194,13 +199,13 @@ async fn a_request_is_dropped_with_its_sender_and_after_ten_seconds() {
     let app = TestApp::new(&[&INSIDE]).await;
     let runtime = app.runtime();
 
-    let sent = tokio::time::timeout(Patience::from_millis(300), get(runtime, "/inside/hanging?test=0"));
+    let sent = tokio::time::timeout(Patience::from_millis(300), get(runtime, "/inside/hanging"));
     assert!(sent.await.is_err());
-    wait_for_hanging(0, 0).await;
+    wait_for_hanging(runtime, 0).await;
     let started = tokio::time::Instant::now();
-    assert_eq!(status(runtime, "/inside/hanging?test=0").await, None);
+    assert_eq!(status(runtime, "/inside/hanging").await, None);
     assert!((9..13).contains(&started.elapsed().as_secs()));
-    wait_for_hanging(0, 0).await;
+    wait_for_hanging(runtime, 0).await;
     assert_eq!(status(runtime, "/inside/caller").await, Some(200));
 }
 
@@ -208,17 +213,17 @@ async fn a_request_is_dropped_with_its_sender_and_after_ten_seconds() {
 async fn the_queue_and_the_number_of_requests_under_way_are_bounded() {
     let app = TestApp::new(&[&INSIDE]).await;
     let runtime = app.runtime();
-    let mut many: FuturesUnordered<_> = (0..80).map(|_| get(runtime, "/inside/hanging?test=1")).collect();
+    let mut many: FuturesUnordered<_> = (0..80).map(|_| get(runtime, "/inside/hanging")).collect();
 
     // 64 wait and 4 are under way.
     for _ in 0..12 {
         assert!(matches!(many.next().await, Some(Err(Error::Unavailable(_)))));
     }
-    wait_for_hanging(1, 4).await;
+    wait_for_hanging(runtime, 4).await;
     tokio::time::sleep(Patience::from_millis(200)).await;
-    wait_for_hanging(1, 4).await;
+    wait_for_hanging(runtime, 4).await;
     drop(many);
-    wait_for_hanging(1, 0).await;
+    wait_for_hanging(runtime, 0).await;
     assert_eq!(status(runtime, "/inside/caller").await, Some(200));
 }
 

@@ -1,5 +1,6 @@
 //! The job queue of core, as a module of the test sees it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, Worker, enqueue, enqueue_due};
@@ -15,6 +16,10 @@ use uuid::Uuid;
 static MODULE: Module = Module {
     name: "counting",
     register,
+    start: |startup| {
+        startup.provide(Arc::new(Counts::default()));
+        Ok(())
+    },
     ..Module::EMPTY
 };
 
@@ -34,7 +39,14 @@ struct Count {
     dies_at: Option<i64>,
 }
 
-static DEATHS: AtomicUsize = AtomicUsize::new(0);
+/// What the jobs of a platform have counted.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Deaths of workers.
+    deaths: AtomicUsize,
+    /// Runs of [`Daily`].
+    days: AtomicUsize,
+}
 
 impl Job for Count {
     const KIND: &'static str = "counting.count";
@@ -45,13 +57,14 @@ impl Job for Count {
             return Ok(Step::Done);
         }
         let id = work.call().platform().ids().at(work.now());
+        let counts = work.call().provided::<Counts>()?;
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
         let sql = format!(
             "insert into core_event_streams (tenant_id, id, name, last_seq, created_at, updated_at) \
              values ('{tenant}', '{id}', '{job} step {cursor}', 0, now(), now())"
         );
         diesel_async::RunQueryDsl::execute(diesel::sql_query(sql), chunk.connection()).await?;
-        if self.dies_at == Some(cursor) && DEATHS.fetch_add(1, Ordering::SeqCst) == 0 {
+        if self.dies_at == Some(cursor) && counts.deaths.fetch_add(1, Ordering::SeqCst) == 0 {
             return Err(Error::internal("the worker dies here"));
         }
         chunk.advance(cursor + 1).await?;
@@ -63,13 +76,11 @@ impl Job for Count {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Daily {}
 
-static DAYS: AtomicUsize = AtomicUsize::new(0);
-
 impl Job for Daily {
     const KIND: &'static str = "counting.daily";
 
-    async fn run(&self, _work: &mut Work<'_>) -> Result<Step> {
-        DAYS.fetch_add(1, Ordering::SeqCst);
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        work.call().provided::<Counts>()?.days.fetch_add(1, Ordering::SeqCst);
         Ok(Step::Done)
     }
 }
@@ -379,6 +390,11 @@ async fn a_worker_that_lost_its_lease_commits_nothing() {
 #[actix_web::test]
 async fn a_scheduled_job_is_enqueued_once_by_all_nodes_whenever_it_is_due() {
     let app = TestApp::builder(&[&MODULE]).build().await;
+    let counts = app
+        .platform()
+        .provided()
+        .get::<Counts>()
+        .expect("the module provides it");
     let look = async || {
         let call = Call::internal(app.runtime());
         let looks = join_all((0..4).map(|_| enqueue_due(&call))).await;
@@ -392,7 +408,7 @@ async fn a_scheduled_job_is_enqueued_once_by_all_nodes_whenever_it_is_due() {
     app.advance(Duration::SECOND * 2);
     assert_eq!(look().await, 1);
     assert_eq!(look().await, 0);
-    assert_eq!((app.run_jobs().await, DAYS.load(Ordering::SeqCst)), (1, 1));
+    assert_eq!((app.run_jobs().await, counts.days.load(Ordering::SeqCst)), (1, 1));
 
     app.advance(Duration::days(3));
     assert_eq!(look().await, 1, "missed times are not made up");
@@ -405,5 +421,5 @@ async fn a_scheduled_job_is_enqueued_once_by_all_nodes_whenever_it_is_due() {
         1,
         "the open one counts"
     );
-    assert_eq!((app.run_jobs().await, DAYS.load(Ordering::SeqCst)), (1, 2));
+    assert_eq!((app.run_jobs().await, counts.days.load(Ordering::SeqCst)), (1, 2));
 }
