@@ -209,12 +209,13 @@ async fn attempt(
     what: &str,
     mode: FaultMode,
 ) -> Tried {
-    let (before, digest) = (fixture.app.snapshot().await, digest(fixture).await);
+    let (before, digests) = (fixture.app.snapshot().await, fixture.app.digests().await);
+    let digest = digests.now().await;
     for k in 1..MOST_STATEMENTS {
         fixture.app.proxy().fail_at(k, mode);
         let response = call.send(&fixture.app, &caller.token).await;
         let is_through = fixture.app.proxy().heal();
-        if self::digest(fixture).await == digest {
+        if digests.now().await == digest {
             assert!(
                 !is_through,
                 "{what}: it has no effect: {} {}",
@@ -243,15 +244,6 @@ async fn attempt(
         };
     }
     panic!("{what} sends more than {MOST_STATEMENTS} statements");
-}
-
-/// Returns a value that changes with any row of any table; cheaper than a snapshot.
-async fn digest(fixture: &Fixture) -> Value {
-    let tables = fixture.app.tables().await;
-    let hash = |table| format!("(select md5(string_agg(t::text, ' ' order by t::text)) from {table} t)");
-    let hashes: Vec<String> = tables.iter().map(hash).collect();
-    let sql = format!("select array[{}] as digest", hashes.join(", "));
-    fixture.app.rows(&sql).await[0]["digest"].clone()
 }
 
 fn surplus(before: &DatabaseSnapshot, after: &DatabaseSnapshot) -> Vec<Value> {

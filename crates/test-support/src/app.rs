@@ -22,7 +22,8 @@ use time::Duration;
 
 use crate::contract::Contract;
 use crate::{
-    DatabaseSnapshot, FaultProxy, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest, TestStream,
+    DatabaseSnapshot, Digests, FaultProxy, MemoryMailer, MockClock, TestAppBuilder, TestDatabase, TestRequest,
+    TestStream,
 };
 
 /// Sends a request. The flag says whether the response is compared with the API document.
@@ -264,6 +265,11 @@ impl TestApp {
     /// [`TestDatabase::tables`]
     pub async fn tables(&self) -> Vec<String> {
         self.database.tables().await
+    }
+
+    /// [`TestDatabase::digests`]
+    pub async fn digests(&self) -> Digests<'_> {
+        self.database.digests().await
     }
 
     /// [`TestDatabase::snapshot`]

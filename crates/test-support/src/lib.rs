@@ -33,6 +33,6 @@ pub use proxy::{FaultMode, FaultProxy};
 pub use randomness::SeededRandomness;
 pub use request::{TestRequest, TestResponse};
 pub use server::{APPLICATION_ROLE, cluster_settings};
-pub use snapshot::DatabaseSnapshot;
+pub use snapshot::{DatabaseSnapshot, Digests};
 pub use stream::TestStream;
 pub use time::Duration;
