@@ -12,7 +12,7 @@ use crate::http::{HttpServices, Pages};
 use crate::ids::Ids;
 use crate::jobs::{JobServices, JobsConfig};
 use crate::mail::{self, Mailer};
-use crate::module::{EnabledModules, Module, document, in_order, monthly_tables};
+use crate::module::{EnabledModules, Module, in_order, monthly_tables};
 use crate::months::MonthlyTables;
 use crate::platform::Platform;
 use crate::rate_limit::RateLimits;
@@ -119,10 +119,6 @@ impl Platform {
             mailer,
         };
         Pages::of(&platform).check()?;
-        // Only a change of the code can spoil the document. A release build does without its 10 MiB until a client requests it.
-        if cfg!(debug_assertions) {
-            document(platform.modules())?;
-        }
         Ok(Arc::new(platform))
     }
 }
@@ -150,6 +146,9 @@ mod tests {
     use actix_web::HttpResponse;
 
     use super::*;
+    use crate::Visitor;
+    use crate::http::{Access, Done, Json};
+    use crate::module::document;
 
     fn declared_at(module: &'static Module) -> Result<Vec<String>, ConfigError> {
         let platform = Platform::new(PlatformOptions::new(&[module], Config::default()))?;
@@ -181,6 +180,28 @@ mod tests {
             let error = declared_at(module).expect_err("not a page's path");
             assert!(error.to_string().contains("must begin with /"), "{error}");
         }
+    }
+
+    #[test]
+    fn two_handlers_of_one_name_spoil_the_document() {
+        async fn done(_visitor: Visitor) -> crate::error::Result<Json<Done>> {
+            Ok(Json(Done::OK))
+        }
+        static TWICE: Module = Module {
+            name: "twice",
+            routes: |routes| {
+                routes.get("/one", Access::Public, done);
+                routes.get("/other", Access::Public, done);
+            },
+            ..Module::EMPTY
+        };
+
+        let error = document(&[&TWICE]).expect_err("two handlers");
+
+        assert!(
+            error.to_string().contains("two endpoints have a handler `done`"),
+            "{error}"
+        );
     }
 
     #[test]
