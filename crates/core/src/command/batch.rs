@@ -17,7 +17,7 @@ use super::execute::{Execution, entity, is_failure, within_limit};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::{Snapshot, Snapshots};
-use super::steps::Unread;
+use super::steps::WithoutResponse;
 use super::token::UndoToken;
 use super::tx::Tx;
 use super::{Class, Command, CommandInfo, Entity, Target, changes, log_many, moved_forward};
@@ -389,7 +389,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 entity: self.entity,
             };
             let outcome = match execution
-                .run(tx, None, &mut EntryLocation::default(), &mut Unread(*command))
+                .run(tx, None, &mut EntryLocation::default(), &mut WithoutResponse(*command))
                 .await
             {
                 Ok(done) if done.changed => {

@@ -16,7 +16,7 @@ use super::entity::{AnyEntity, EntityRef, LockedRow, Transition};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
-use super::steps::{self, AnyCommand, Requested, Responding, Steps};
+use super::steps::{self, AnyCommand, Responding, Steps, WithResponse};
 use super::token::UndoToken;
 use super::tx::Tx;
 use super::{
@@ -31,7 +31,7 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
     command: &C,
     respond: impl Fn(C::Output) -> A + Send + Sync,
 ) -> Result<A> {
-    let mut steps = Requested::new(command, respond);
+    let mut steps = WithResponse::new(command, respond);
     carry_out(context, command, CommandInfo::of::<C>(), &mut steps).await?;
     steps.into_response()
 }

@@ -67,14 +67,14 @@ pub(super) trait Responding: Steps {
 }
 
 /// A command whose caller gets a response.
-pub(super) struct Requested<'c, C: Command, A, R> {
+pub(super) struct WithResponse<'c, C: Command, A, R> {
     command: &'c C,
     respond: R,
     output: Option<C::Output>,
     response: Option<A>,
 }
 
-impl<'c, C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Requested<'c, C, A, R> {
+impl<'c, C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> WithResponse<'c, C, A, R> {
     pub(super) fn new(command: &'c C, respond: R) -> Self {
         Self {
             command,
@@ -90,7 +90,7 @@ impl<'c, C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Re
     }
 }
 
-impl<C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Steps for Requested<'_, C, A, R> {
+impl<C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Steps for WithResponse<'_, C, A, R> {
     fn apply<'a>(&'a mut self, tx: &'a mut Tx<'_>) -> BoxFuture<'a, Result<()>> {
         async {
             self.output = Some(self.command.apply(tx).await?);
@@ -110,16 +110,16 @@ impl<C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Steps 
     }
 }
 
-impl<C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Responding for Requested<'_, C, A, R> {
+impl<C: Command, A: CommandResponse, R: Fn(C::Output) -> A + Send + Sync> Responding for WithResponse<'_, C, A, R> {
     fn stored(&self) -> Result<(StatusCode, Value)> {
         stored(self.response.as_ref().ok_or_else(incomplete)?)
     }
 }
 
 /// An item of a bulk job: no caller reads its result.
-pub(super) struct Unread<'c, C>(pub(super) &'c C);
+pub(super) struct WithoutResponse<'c, C>(pub(super) &'c C);
 
-impl<C: Command> Steps for Unread<'_, C> {
+impl<C: Command> Steps for WithoutResponse<'_, C> {
     fn apply<'a>(&'a mut self, tx: &'a mut Tx<'_>) -> BoxFuture<'a, Result<()>> {
         async {
             self.0.apply(tx).await?;
