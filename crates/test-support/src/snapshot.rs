@@ -49,7 +49,7 @@ impl TestDatabase {
         rows.iter().map(|row| row.get(0)).collect()
     }
 
-    /// Prepares a statement that compares all rows of all tables with those of an earlier moment; cheaper than snapshots.
+    /// Prepares the statement that hashes the rows of each table. Two digests show whether any row has changed, for less than two snapshots.
     ///
     /// # Panics
     /// When the database can't be reached.
