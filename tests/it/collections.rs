@@ -217,6 +217,64 @@ async fn no_change_is_hidden(part: usize) {
     assert!(changed.len() > 20 / PARTS, "{changed:?}");
 }
 
+/// Returns the orders that the list has: names of fields with a direction, or only its own.
+fn orders(setting: &Setting, info: &EndpointInfo) -> Vec<Option<(String, &'static str)>> {
+    let parameters = parameters(setting, info, "query");
+    let fields = parameters.iter().find(|one| one["name"] == "sortField");
+    let fields = fields.and_then(|one| one["schema"]["enum"].as_array());
+    let fields = fields.into_iter().flatten().filter_map(Value::as_str);
+    let sorted = fields.flat_map(|field| ["asc", "desc"].map(|direction| Some((field.to_owned(), direction))));
+    std::iter::once(None).chain(sorted).collect()
+}
+
+#[actix_web::test]
+async fn a_page_that_begins_at_a_known_row_is_part_of_the_whole_list() {
+    let setting = Setting::on_seeded(rich(Fixture::new().await).await).await;
+    let app = &setting.fixture.app;
+    let mut compared = BTreeSet::new();
+
+    for (info, entry) in tagged(&setting) {
+        if !parameters(&setting, &info, "query")
+            .iter()
+            .any(|one| one["name"] == "page")
+        {
+            continue;
+        }
+        for order in orders(&setting, &info) {
+            let mut call = setting.call(&entry);
+            if let Some((field, direction)) = &order {
+                call = call.with_query("sortField", field).with_query("sortDir", direction);
+            }
+            let token = &setting.sender(&entry).token;
+            let items = async |page: usize, size: usize| {
+                let page = call.clone().with_query("page", &page.to_string());
+                let response = page.with_query("pageSize", &size.to_string()).send(app, token).await;
+                assert_eq!(response.status, 200, "{call}: {}", response.text());
+                response.json()["items"].as_array().expect("items").clone()
+            };
+            let whole = items(1, 100).await;
+
+            // The second reading of a page, and the first one of the next page, begin at a row that is known.
+            for size in [1, 2] {
+                for (index, rows) in whole.chunks(size).enumerate().take(4) {
+                    for reading in ["first", "second"] {
+                        assert_eq!(
+                            items(index + 1, size).await,
+                            rows,
+                            "{call}, page {index} of {size}, {reading} reading"
+                        );
+                    }
+                    if index > 0 {
+                        compared.insert(info.path);
+                    }
+                }
+            }
+        }
+    }
+
+    assert!(compared.len() > 15, "{compared:?}");
+}
+
 #[actix_web::test]
 async fn a_sign_in_is_shown_in_the_list_of_users() {
     let setting = Setting::new(Fixture::new().await).await;

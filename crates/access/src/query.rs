@@ -109,11 +109,9 @@ pub async fn list(
     let found = find_texts(context, connection, USER_KIND, filter.pattern.as_deref()).await?;
     let rows = filtered(context, filter, found.as_deref())
         .order((users::name.asc().nulls_last(), users::email_norm.asc(), users::id.asc()))
-        .limit(window.limit())
-        .offset(window.offset())
         .select(TeamUser::as_select());
     let total = filtered(context, filter, found.as_deref()).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let rows = window.limited(rows).load(&mut &*connection);
     let page: Page<TeamUser> = window
         .fetch(context, connection, rows, || {
             Prepared(total).get_result(&mut &*connection)

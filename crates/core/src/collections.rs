@@ -27,6 +27,8 @@ pub(crate) const ALL: &str = "*";
 
 /// Most totals that a process keeps.
 const MOST_TOTALS: u64 = 20_000;
+/// Most positions of rows that a process keeps.
+const MOST_MARKS: u64 = 10_000;
 
 /// The version of one or more collections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, QueryableByName)]
@@ -325,7 +327,33 @@ impl Totals {
     }
 }
 
+/// Identifies a position in a list with its filters and its order, as one caller sees it.
+pub(crate) type MarkKey = [u8; 32];
+
+/// The row at a position of a list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) tenant: Uuid,
+    pub(crate) id: Uuid,
+    /// Whether the position is that of the next row.
+    pub(crate) is_before: bool,
+}
+
+/// The rows at positions of lists.
+#[derive(Debug)]
+pub(crate) struct Marks(Versioned<MarkKey, Mark>);
+
+impl Marks {
+    pub(crate) fn new() -> Self {
+        Self(Versioned::new(MOST_MARKS))
+    }
+}
+
 impl Platform {
+    pub(crate) fn marks(&self) -> &Versioned<MarkKey, Mark> {
+        &self.services::<Marks>().0
+    }
+
     pub(crate) fn totals(&self) -> &Versioned<TotalKey, i64> {
         &self.services::<Totals>().0
     }

@@ -2,11 +2,13 @@
 
 mod by_id;
 mod comma;
+mod limited;
 mod query;
 mod range;
 mod references;
 mod schema;
 mod search;
+mod start;
 
 use std::future::Future;
 
@@ -21,14 +23,16 @@ use utoipa::IntoParams;
 
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
+pub use limited::Limited;
 pub use query::{ListQuery, ListRequest, SortField, Sortable};
 pub use range::instant;
 pub use references::{Fragment, References};
 pub use schema::{IdList, IdsOrNone, InstantOrDate};
 pub use search::{find_texts, find_with};
+pub use start::{Keys, KnownRow, Start};
 
 use crate::collections::Version;
-use crate::context::RequestContext;
+use crate::context::{ReadCollections, RequestContext};
 use crate::error::{Detail, Rejection, Result};
 
 /// Maximum number of rows of a page.
@@ -106,11 +110,15 @@ impl Window {
         i64::from(self.page - 1) * i64::from(self.size)
     }
 
-    /// Returns whether this is the first page. The statement of a later page should find the ids of its rows first, and select names and counts
-    /// for these rows only: PostgreSQL computes every selected expression for the skipped rows too.
+    /// Adds the limit and the offset of the page to a query.
+    pub fn limited<Q>(self, query: Q) -> Limited<Q> {
+        Limited::new(query, self.limit(), self.offset())
+    }
+
+    /// Returns the limit, if it can be part of the text of a statement for this page, which has no offset then.
     #[must_use]
-    pub fn is_first(self) -> bool {
-        self.page == 1
+    pub fn constant_limit(self) -> Option<i64> {
+        Some(self.limit()).filter(|limit| self.page == 1 && limited::usual(*limit))
     }
 
     /// Returns the number of rows to take.
@@ -138,6 +146,18 @@ impl Window {
         };
         // The version comes first: rows that change after it make a tag too old, not a page.
         let (version, items) = try_join(ctx.collection_version(reading, connection), rows).await?;
+        self.complete(ctx, reading, version, items, total).await
+    }
+
+    /// Returns the page with its total, which is counted if it is not known.
+    async fn complete<T, F: Future<Output = QueryResult<i64>>>(
+        self,
+        ctx: &RequestContext,
+        reading: &ReadCollections,
+        version: Version,
+        items: Vec<T>,
+        total: impl FnOnce() -> F,
+    ) -> Result<Page<T>> {
         if let Some(total) = self.total_of(items.len()) {
             return Ok(self.page(items, total));
         }
@@ -280,6 +300,12 @@ pub struct Order {
 }
 
 impl Order {
+    /// Returns the keys of the list: this column, then the id.
+    #[must_use]
+    pub const fn then(self, id: &'static str) -> Keys {
+        Keys { order: self, id }
+    }
+
     /// Returns the order, with the row's id as the last key.
     pub fn by(self, id: &str) -> SqlLiteral<Text> {
         let direction = if self.descending { "desc" } else { "asc" };

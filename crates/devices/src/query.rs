@@ -2,7 +2,7 @@
 
 use backoffice_core::command::{Entity, LockedRow};
 use backoffice_core::db::{KeyColumn, Prepared, Recurring};
-use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope, Timestamp, events};
 use diesel::dsl::{Filter, IsNotNull, IsNull, count_star};
@@ -146,15 +146,20 @@ pub(crate) async fn list(
     let (scope, window) = (ctx.scope(), request.window);
     let filtered = || live(scope).filter(filter.condition(scope, request)).into_boxed::<Pg>();
     let has_token: IsNotNull<devices::push_token_hash> = devices::push_token_hash.is_not_null();
-    let page = filtered()
-        .order(request.order.by("devices_devices.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select((Device::as_select(), has_token));
+    let keys = request.order.then("devices_devices.id");
+    let rows = async |start: Start| {
+        let page = start.of::<devices::table, _>(filtered()).order(keys.expression());
+        start
+            .limited(page.select((Device::as_select(), has_token)))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered().select(count_star());
-    let rows = Prepared(page).load(&mut &*connection);
+    let id = |(row, _): &(Device, bool)| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

@@ -1,7 +1,7 @@
 //! Reads of notifications and preferences, always those of one user.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star};
@@ -109,14 +109,18 @@ pub(crate) async fn list(
             .filter(filter.condition(request))
             .into_boxed::<Pg>()
     };
-    let page = filtered()
-        .order(request.order.by("notifications_notifications.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Notification::as_select());
+    let keys = request.order.then("notifications_notifications.id");
+    let rows = async |start: Start| {
+        let page = start.of::<notifications::table, _>(filtered()).order(keys.expression());
+        start
+            .limited(page.select(Notification::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered().select(count_star());
-    let rows = Prepared(page).load(&mut &*connection);
-    let listed = window.fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection));
+    let id = |row: &Notification| (ctx.identity().tenant, row.id);
+    let total = || Prepared(total).get_result(&mut &*connection);
+    let listed = window.fetch_from(ctx, connection, keys, id, rows, total);
     try_join(listed, count_unread(connection, ctx, user)).await
 }
 

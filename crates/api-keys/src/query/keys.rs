@@ -121,8 +121,6 @@ pub async fn list(
     let scope = ctx.scope();
     let page = filtered(scope, tenant, filter)
         .order((keys::created_at.desc(), keys::id.asc()))
-        .limit(window.limit())
-        .offset(window.offset())
         .select((
             keys::tenant_id,
             keys::id,
@@ -147,7 +145,7 @@ pub async fn list(
             ),
         ));
     let total = filtered(scope, tenant, filter).select(count_star());
-    let page = Prepared(page).load::<KeySummary>(&mut &*connection);
+    let page = window.limited(page).load::<KeySummary>(&mut &*connection);
     let total = || Prepared(total).get_result::<i64>(&mut &*connection);
     window.fetch(ctx, connection, page, total).await
 }

@@ -2,7 +2,7 @@
 
 use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{count_star, sql};
 use diesel::pg::Pg;
@@ -179,13 +179,11 @@ pub async fn page(
     };
     let restricted = hosts::restricted(ctx);
     let matching = || matching(scope, &restricted, filter, partition.as_ref(), &request);
-    let rows = matching()
-        .order(request.order.by("attachments_attachments.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(listed!())
-        .prepared()
-        .load(&mut &*connection);
+    let keys = request.order.then("attachments_attachments.id");
+    let rows = async |start: Start| {
+        let page = start.of::<attachments::table, _>(matching()).order(keys.expression());
+        start.limited(page.select(listed!())).load(&mut &*connection).await
+    };
     let is_filtered = *filter != LibraryFilter::default() || request.pattern.is_some() || request.ids.is_some();
     let total = || async {
         if !is_filtered {
@@ -193,7 +191,8 @@ pub async fn page(
         }
         matching().select(count_star()).get_result(&mut &*connection).await
     };
-    window.fetch(ctx, connection, rows, total).await
+    let id = |listed: &Listed| (listed.row.tenant_id, listed.row.id);
+    window.fetch_from(ctx, connection, keys, id, rows, total).await
 }
 
 #[derive(QueryableByName)]

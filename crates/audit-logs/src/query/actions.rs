@@ -3,6 +3,7 @@
 use backoffice_core::collections::{self, BESIDE_LOG, Version};
 use backoffice_core::db::{Connection, DocumentTexts, KeyColumn, PreparedIf, read_documents};
 use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::list::{Keys, KnownRow, Limited, Order, References};
 use backoffice_core::{Result, Timestamp, VisibleTenants};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
@@ -89,7 +90,7 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
         query = query.filter(logs::organization_id.eq(organization));
     }
     if let Some(actors) = &filter.actors {
-        query = query.filter(logs::actor_id.eq_any(actors));
+        query = query.filter(References::any_of(actors).condition::<logs::table>("audit_action_logs.actor_id"));
     }
     if let Some(types) = &filter.action_types {
         query = query.filter(logs::action_type.eq_any(types));
@@ -231,49 +232,23 @@ const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
         (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000') \
     or audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1))";
 
-/// Loads the entries of a query with additional columns: the parts of the total, and the version of the log.
-macro_rules! load_with {
-    ($query:expr, $recurs:expr, $connection:expr, $uncounted:expr, $counted:expr, $number:expr, $changed_at:expr) => {
-        PreparedIf(
-            $query.select((
-                ActionRow::as_select(),
-                tenant_name!(logs),
-                organization_name!(logs),
-                $uncounted,
-                $counted,
-                $number,
-                $changed_at,
-            )),
-            $recurs,
-        )
-        .load::<CountedRow>($connection)
-        .await
-    };
-}
-
-type CountedRow = (
-    ActionRow,
-    Option<String>,
-    Option<String>,
-    Option<i64>,
-    Option<i64>,
-    i64,
-    Option<Timestamp>,
-);
+/// An entry with the version of the log.
+type VersionedRow = (ActionRow, Option<String>, Option<String>, i64, Option<Timestamp>);
 
 /// The tenants of which the version counts.
 type Counting = [Uuid; 3];
 
-/// Returns the number of the version of the log.
+/// Returns the number of the version of the log. Sub-queries hide the number of tenants and kinds from PostgreSQL, which would otherwise plan each
+/// execution.
 macro_rules! number {
     ($tenants:expr) => {
-        dsl::sql::<BigInt>("((select coalesce(sum(c.version), 0) from core_collections c where c.tenant_id = any(")
+        dsl::sql::<BigInt>("((select coalesce(sum(c.version), 0) from core_collections c where c.tenant_id = any(array(select unnest(")
             .bind::<Array<SqlUuid>, _>($tenants.to_vec())
-            .sql(") and c.kind = any(")
+            .sql("))) and c.kind = any(array(select unnest(")
             .bind::<Array<Text>, _>(BESIDE_LOG.to_vec())
-            .sql(")) + (select coalesce(sum(s.last_seq), 0) from core_event_streams s where s.name = 'log' and s.tenant_id = any(")
+            .sql(")))) + (select coalesce(sum(s.last_seq), 0) from core_event_streams s where s.name = 'log' and s.tenant_id = any(array(select unnest(")
             .bind::<Array<SqlUuid>, _>($tenants.to_vec())
-            .sql(")))::bigint")
+            .sql(")))))::bigint")
     };
 }
 
@@ -281,16 +256,11 @@ macro_rules! number {
 macro_rules! changed_at {
     ($tenants:expr) => {
         dsl::sql::<Nullable<Timestamptz>>(
-            "(select max(s.updated_at) from core_event_streams s where s.name = 'log' and s.tenant_id = any(",
+            "(select max(s.updated_at) from core_event_streams s where s.name = 'log' and s.tenant_id = any(array(select unnest(",
         )
         .bind::<Array<SqlUuid>, _>($tenants.to_vec())
-        .sql("))")
+        .sql("))))")
     };
-}
-
-/// Placeholder for a part of the total that is not requested.
-fn no_number() -> SqlLiteral<Nullable<BigInt>> {
-    dsl::sql("null::bigint")
 }
 
 /// Returns the stored counts of partitions that have ended. Returns `None` for callers who do not see all entries of their tenants or
@@ -333,8 +303,17 @@ async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: 
     Ok(others.unwrap_or(0) + counted.unwrap_or(0))
 }
 
+/// The order in which the positions of entries are kept: the newest first.
+const NEWEST_FIRST: Keys = Order {
+    column: "audit_action_logs.id",
+    nullable: false,
+    descending: true,
+}
+.then("audit_action_logs.id");
+
 /// Returns the rows of the window and, if requested, the total. Without a total it returns one additional row if more entries follow. Sends one
-/// statement, which counts only if entries were written since the last count, and a second one for the total of a page beyond the last.
+/// statement, and a second one if the total is not known at the version of the log that the first one reads. A page far from the first one begins
+/// at an entry of which an earlier request has found the position ([`Window::fetch_from`](backoffice_core::list::Window::fetch_from)).
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,
@@ -348,55 +327,69 @@ pub(crate) async fn page(
     if tenants.is_none() && !ends {
         ctx.read_version_first(connection).await?;
     }
-    let counting: Counting = collections::counting(tenants.unwrap_or_default(), ctx.identity().tenant);
-    let latest = ctx.latest_total().filter(|_| tenants.is_some());
-    let known = latest.map_or(-1, |(version, _)| version.number());
-    let list = filtered(viewer, filter)
-        .order(order(filter))
-        .then_order_by(logs::id.desc())
-        .offset(filter.paging.start)
-        .limit(filter.paging.size + i64::from(!filter.include_total));
-    // The condition on a resource with its parts contains the tenant as text.
-    let recurs = !(filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some());
-    let mut shared: &AsyncPgConnection = connection;
-    let (number, changed_at) = (number!(counting), changed_at!(counting));
-    let has_grown = || number!(counting).ne(known);
-    let rows = match counted(viewer, filter) {
-        _ if !filter.include_total => {
-            load_with!(list, recurs, &mut shared, no_number(), no_number(), number, changed_at)
-        }
-        None => {
-            let all = filtered(viewer, filter).count().single_value();
-            let all = dsl::case_when(has_grown(), all);
-            load_with!(list, recurs, &mut shared, all, no_number(), number, changed_at)
-        }
-        Some(counted) => {
-            let others = filtered(viewer, filter).filter(dsl::sql::<Bool>(UNCOUNTED)).count();
-            let others = dsl::case_when(has_grown(), others.single_value());
-            let counted = dsl::case_when(has_grown(), counted.select(sum()).single_value());
-            load_with!(list, recurs, &mut shared, others, counted, number, changed_at)
-        }
-    }?;
-    let version = rows
-        .as_slice()
-        .first()
-        .map(|(.., number, changed_at)| Version::new(*number, *changed_at));
-    let total = match (rows.as_slice().first(), version) {
-        _ if !filter.include_total => None,
-        (Some((.., others, counted, number, _)), _) if *number != known => {
-            Some(others.unwrap_or(0) + counted.unwrap_or(0))
-        }
-        (None, _) if filter.paging.start == 0 => Some(0),
-        (_, version) => match latest {
-            Some((latest, total)) if Some(latest) == version => Some(total),
-            _ => Some(total(&mut shared, viewer, filter).await?),
-        },
+    let has_version = tenants.is_some() && !ends;
+    let (start, size) = (filter.paging.start, filter.paging.size);
+    let keeps_rows = has_version && filter.sort == SortField::CreatedAt && filter.descending;
+    let known = ctx.known_row(NEWEST_FIRST, start).filter(|_| keeps_rows);
+    let mut rows = versioned(connection, viewer, filter, known).await?;
+    let version = |rows: &[VersionedRow]| {
+        let first = rows.first();
+        first.map(|(.., number, changed_at)| Version::new(*number, *changed_at))
     };
-    if let (Some(version), Some(_), false) = (version, tenants, ends) {
+    if let Some(known) = known
+        && version(&rows) != Some(known.version)
+    {
+        rows = versioned(connection, viewer, filter, None).await?;
+    }
+    let version = version(&rows).filter(|_| has_version);
+    let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+    let is_last = count < size && (count > 0 || start == 0);
+    let mut total = is_last.then_some(start + count).or_else(|| {
+        let (latest, total) = ctx.latest_total()?;
+        Some(total).filter(|_| Some(latest) == version)
+    });
+    if filter.include_total && total.is_none() {
+        let mut shared: &AsyncPgConnection = connection;
+        total = Some(self::total(&mut shared, viewer, filter).await?);
+    }
+    let total = total.filter(|_| filter.include_total);
+    if let Some(version) = version {
         ctx.keep_version(version, total);
+        if keeps_rows {
+            let page = &rows[..rows.len().min(usize::try_from(size).unwrap_or(usize::MAX))];
+            ctx.keep_rows(NEWEST_FIRST, (start, size), page, |(row, ..)| (row.tenant_id, row.id));
+        }
     }
     let rows = rows
         .into_iter()
         .map(|(row, tenant, organization, ..)| (row, tenant, organization));
     Ok((rows.collect(), total))
+}
+
+/// Returns the rows of the window, each with the version of the log. The window begins at the entry whose position is known, if there is one.
+async fn versioned(
+    connection: &Connection,
+    viewer: Viewer<'_>,
+    filter: &ActionFilter,
+    known: Option<KnownRow>,
+) -> Result<Vec<VersionedRow>> {
+    let tenants = viewer.ctx.scope().visible_tenants.one();
+    let counting: Counting = collections::counting(tenants.unwrap_or_default(), viewer.ctx.identity().tenant);
+    let mut list = filtered(viewer, filter);
+    if let Some(known) = known {
+        list = list.filter(logs::id.le(known.id));
+    }
+    let list = list.order(order(filter)).then_order_by(logs::id.desc()).select((
+        ActionRow::as_select(),
+        tenant_name!(logs),
+        organization_name!(logs),
+        number!(counting),
+        changed_at!(counting),
+    ));
+    let skipped = known.map_or(filter.paging.start, |known| known.skipped);
+    let limited = Limited::new(list, filter.paging.size + i64::from(!filter.include_total), skipped);
+    // The condition on a resource with its parts contains the tenant as text.
+    let recurs = !(filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some());
+    let mut shared: &AsyncPgConnection = connection;
+    Ok(PreparedIf(limited, recurs).load(&mut shared).await?)
 }

@@ -54,11 +54,9 @@ pub async fn list(
     };
     let rows = filtered()
         .order((consents::created_at.desc(), consents::id.desc()))
-        .limit(window.limit())
-        .offset(window.offset())
         .select(Consent::as_select());
     let total = filtered().select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let rows = window.limited(rows).load(&mut &*connection);
     window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await

@@ -175,18 +175,14 @@ pub async fn list(
             window.fetch(context, connection, rows, total).await?
         }
         VisibleTenants::All => {
-            let rows = filtered()
-                .order((roles::name_norm.asc(), roles::id.asc()))
-                .limit(window.limit())
-                .offset(window.offset())
-                .select((
-                    roles::tenant_id,
-                    roles::id,
-                    roles::name,
-                    roles::created_at,
-                    roles::updated_at,
-                ));
-            let rows = Prepared(rows).load(&mut &*connection);
+            let rows = filtered().order((roles::name_norm.asc(), roles::id.asc())).select((
+                roles::tenant_id,
+                roles::id,
+                roles::name,
+                roles::created_at,
+                roles::updated_at,
+            ));
+            let rows = window.limited(rows).load(&mut &*connection);
             window.fetch(context, connection, rows, total).await?
         }
     };
@@ -211,23 +207,34 @@ fn page_of_tenant(
             " and id <> all (array(select a.role_id from auth_role_acls a where a.tenant_id = auth_tenant and a.is_super_admin))",
         );
     }
+    let mut number = 2;
+    let mut next = || {
+        number += 1;
+        number
+    };
     if filter.ids.is_some() {
-        conditions.push_str(" and id = any($5)");
+        conditions.push_str(&format!(" and id = any(${})", next()));
     }
     if filter.name_pattern.is_some() {
-        let number = 5 + u8::from(filter.ids.is_some());
-        conditions.push_str(&format!(" and name ilike ${number}"));
+        conditions.push_str(&format!(" and name ilike ${}", next()));
     }
+    // The limit of a first page is part of the text, as that of `Limited` is.
+    let (of_half, of_page) = if let Some(limit) = window.constant_limit() {
+        (limit.to_string(), limit.to_string())
+    } else {
+        let (limit, offset) = (next(), next());
+        (format!("${limit} + ${offset}"), format!("${limit} offset ${offset}"))
+    };
     let half = |tenant: &str| {
         let conditions = conditions.replace("auth_tenant", tenant);
         format!(
-            "(select * from auth_roles where tenant_id = {tenant}{conditions} order by name_norm, id limit $3 + $4)"
+            "(select * from auth_roles where tenant_id = {tenant}{conditions} order by name_norm, id limit {of_half})"
         )
     };
     let (own, global) = (half("$1"), half("$2"));
     let text = format!(
         "select tenant_id, id, name, created_at, updated_at from ({own} union all {global}) as halves \
-         order by name_norm, id limit $3 offset $4"
+         order by name_norm, id limit {of_page}"
     );
     // A filter by another tenant leaves only the global roles: no role has the largest id as its tenant.
     let tenant = match filter.tenant {
@@ -237,14 +244,17 @@ fn page_of_tenant(
     let mut statement = sql_query(text)
         .into_boxed()
         .bind::<SqlUuid, _>(tenant)
-        .bind::<SqlUuid, _>(PLATFORM_TENANT)
-        .bind::<BigInt, _>(window.limit())
-        .bind::<BigInt, _>(window.offset());
+        .bind::<SqlUuid, _>(PLATFORM_TENANT);
     if let Some(ids) = &filter.ids {
         statement = statement.bind::<Array<SqlUuid>, _>(ids.clone());
     }
     if let Some(pattern) = &filter.name_pattern {
         statement = statement.bind::<Text, _>(pattern.clone());
+    }
+    if window.constant_limit().is_none() {
+        statement = statement
+            .bind::<BigInt, _>(window.limit())
+            .bind::<BigInt, _>(window.offset());
     }
     statement
 }

@@ -7,7 +7,7 @@ use backoffice_core::collections::Beside;
 use backoffice_core::command::{Entity, LockedRow};
 use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::list::{Page, Window, find_with};
+use backoffice_core::list::{Keys, Page, Start, Window, find_with};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
@@ -246,11 +246,10 @@ pub async fn list(
         found,
         ..filter.clone()
     };
-    let rows = filtered(context, filter)
-        .order((users::email_norm.asc(), users::id.asc()))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select((
+    let keys = Keys::ascending("auth_users.email_norm", "auth_users.id");
+    let rows = async |start: Start| {
+        let page = start.of::<users::table, _>(filtered(context, filter));
+        let rows = page.order(keys.expression()).select((
             users::tenant_id,
             users::id,
             users::email,
@@ -263,10 +262,12 @@ pub async fn list(
             users::updated_at,
             users::password_hash.is_not_null(),
         ));
+        start.limited(rows).load(&mut &*connection).await
+    };
     let total = filtered(context, filter).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |user: &UserSummary| (user.tenant_id, user.id);
     let page: Page<UserSummary> = window
-        .fetch(context, connection, rows, || {
+        .fetch_from(context, connection, keys, id, rows, || {
             Prepared(total).get_result(&mut &*connection)
         })
         .await?;

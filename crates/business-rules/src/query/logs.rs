@@ -1,7 +1,7 @@
 //! The log of executions.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{Kept, MonthlyTable, RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star};
@@ -154,15 +154,22 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Page<LogRow>> {
     let (window, scope) = (request.window, ctx.scope());
-    let rows = requested(scope, filter, request)
-        .order(request.order.by("business_rules_execution_logs.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(LogRow::as_select());
+    let keys = request.order.then("business_rules_execution_logs.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<logs::table, _>(requested(scope, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(LogRow::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = requested(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &LogRow| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

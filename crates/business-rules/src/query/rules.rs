@@ -160,11 +160,9 @@ pub async fn list(
     let (window, scope) = (request.window, ctx.scope());
     let rows = requested(scope, filter, request)
         .order(request.order.by(LAST))
-        .limit(window.limit())
-        .offset(window.offset())
         .select(RuleItem::as_select());
     let total = requested(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let rows = window.limited(rows).load(&mut &*connection);
     window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await

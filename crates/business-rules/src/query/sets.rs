@@ -1,7 +1,7 @@
 //! Sets of rules and their members.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
@@ -86,15 +86,22 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Page<RuleSet>> {
     let (window, scope) = (request.window, ctx.scope());
-    let rows = requested(scope, request)
-        .order(request.order.by("business_rules_sets.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(RuleSet::as_select());
+    let keys = request.order.then("business_rules_sets.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<sets::table, _>(requested(scope, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(RuleSet::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = requested(scope, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &RuleSet| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

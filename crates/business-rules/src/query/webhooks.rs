@@ -1,7 +1,7 @@
 //! Secrets and deliveries of webhooks.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, IsNull, count_star};
@@ -76,15 +76,22 @@ pub async fn list_secrets(
     request: &ListRequest,
 ) -> Result<Page<WebhookSecret>> {
     let (window, scope) = (request.window, ctx.scope());
-    let rows = live(scope, request)
-        .order(request.order.by("business_rules_webhook_secrets.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(WebhookSecret::as_select());
+    let keys = request.order.then("business_rules_webhook_secrets.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<secrets::table, _>(live(scope, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(WebhookSecret::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = live(scope, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &WebhookSecret| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 
@@ -113,14 +120,21 @@ pub async fn list_deliveries(
     request: &ListRequest,
 ) -> Result<Page<WebhookDelivery>> {
     let (window, scope) = (request.window, ctx.scope());
-    let rows = requested(scope, filter, request)
-        .order(request.order.by("business_rules_webhook_deliveries.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(WebhookDelivery::as_select());
+    let keys = request.order.then("business_rules_webhook_deliveries.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<deliveries::table, _>(requested(scope, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(WebhookDelivery::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = requested(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &WebhookDelivery| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }

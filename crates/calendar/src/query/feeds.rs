@@ -38,13 +38,9 @@ pub(crate) async fn list(
         }
         query
     };
-    let rows = requested()
-        .order((feeds::name, feeds::id))
-        .limit(page.limit())
-        .offset(page.offset())
-        .select(Feed::as_select());
+    let rows = requested().order((feeds::name, feeds::id)).select(Feed::as_select());
     let total = requested().select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let rows = page.limited(rows).load(&mut &*connection);
     page.fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await
 }

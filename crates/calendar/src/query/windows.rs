@@ -86,11 +86,9 @@ pub(crate) async fn list(
 ) -> Result<Page<Window>> {
     let rows = requested(ctx.scope(), filter)
         .order((windows::start_at, windows::id))
-        .limit(page.limit())
-        .offset(page.offset())
         .select(Window::as_select());
     let total = requested(ctx.scope(), filter).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let rows = page.limited(rows).load(&mut &*connection);
     page.fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await
 }

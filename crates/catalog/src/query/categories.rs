@@ -1,7 +1,7 @@
 //! Categories.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
@@ -74,15 +74,22 @@ pub async fn list(
 ) -> Result<Page<Category>> {
     let scope = ctx.scope();
     let window = request.window;
-    let rows = filtered(scope, filter, request)
-        .order(request.order.by("catalog_categories.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Category::as_select());
+    let keys = request.order.then("catalog_categories.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<categories::table, _>(filtered(scope, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(Category::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &Category| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

@@ -2,7 +2,7 @@
 
 use backoffice_core::command::Entity;
 use backoffice_core::db::{KeyColumn, Prepared, Recurring, read_documents};
-use backoffice_core::list::{Order, Page, SortField, Sortable, Window, find_texts};
+use backoffice_core::list::{Order, Page, SortField, Sortable, Start, Window, find_texts};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, sql};
@@ -226,25 +226,28 @@ pub async fn list(
         found,
         ..filter.clone()
     };
-    let page = filtered(scope, filter)
-        .order(order.by("catalog_products.id"))
-        .limit(window.limit())
-        .offset(window.offset());
-    let rows = async {
-        if window.is_first() {
+    let keys = order.then("catalog_products.id");
+    let rows = async |start: Start| {
+        let page = start.of::<products::table, _>(filtered(scope, filter));
+        let page = page.order(keys.expression());
+        if start.is_near() {
             let rows = page.select(summary!(without_metadata!()));
-            return Prepared(rows).load(&mut &*connection).await;
+            return start.limited(rows).load(&mut &*connection).await;
         }
+        let page = page.limit(window.limit()).offset(start.offset());
         let rows = in_scope(scope)
             .filter(products::id.eq_any(page.select(products::id)))
-            .order(order.by("catalog_products.id"));
+            .order(keys.expression());
         Prepared(rows.select(summary!(without_metadata!())))
             .load(&mut &*connection)
             .await
     };
     let total = filtered(scope, filter).select(count_star());
+    let id = |(row, ..): &(Product, Vec<Uuid>, i64)| (row.tenant_id, row.id);
     let page = window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await?;
     let mut page = page.map(summary);
     add_metadata(connection, &mut page.items).await?;

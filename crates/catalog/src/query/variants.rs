@@ -1,7 +1,7 @@
 //! Variants.
 
 use backoffice_core::db::{DocumentTexts, KeyColumn, Prepared, Recurring, read_documents};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star, sql};
@@ -125,15 +125,22 @@ pub async fn list(
 ) -> Result<Page<VariantSummary>> {
     let scope = ctx.scope();
     let window = request.window;
-    let rows = filtered(scope, filter, request)
-        .order(request.order.by("catalog_variants.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(without_options!());
+    let keys = request.order.then("catalog_variants.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<variants::table, _>(filtered(scope, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(without_options!()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &Variant| (row.tenant_id, row.id);
     let page = window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await?;
     let items = with_options(connection, page.items, OPTIONS_OF_PAGE).await?;
     Ok(window.page(items, page.total))

@@ -38,9 +38,22 @@ impl References {
         })
     }
 
+    /// Creates the filter for any of these ids.
+    #[must_use]
+    pub fn any_of(ids: &[Uuid]) -> Self {
+        Self {
+            ids: ids.to_vec(),
+            or_none: false,
+        }
+    }
+
     /// Returns the condition on a column, which is qualified with its table.
     #[must_use]
     pub fn condition<T: 'static>(&self, column: &str) -> Fragment<T, Bool> {
+        // Rows with one reference come from an index in the order of the list; those with any of several must be sorted.
+        if let ([id], false) = (self.ids.as_slice(), self.or_none) {
+            return Box::new(sql::<Bool>(&format!("({column} = ")).bind::<SqlUuid, _>(*id).sql(")"));
+        }
         let rest = if self.or_none {
             format!(") or {column} is null)")
         } else {

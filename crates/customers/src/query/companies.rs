@@ -1,7 +1,7 @@
 //! Reads of companies.
 
 use backoffice_core::db::Prepared;
-use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Filter, count_star};
@@ -80,23 +80,25 @@ pub async fn list(
     let request = &request.find_texts(ctx, connection, COMPANY).await?;
     let window = request.window;
     let filtered = || in_scope(scope).filter(matching(filter, request)).into_boxed::<Pg>();
-    let page = filtered()
-        .order(request.order.by("customers_companies.id"))
-        .limit(window.limit())
-        .offset(window.offset());
-    let rows = async {
+    let keys = request.order.then("customers_companies.id");
+    let rows = async |start: Start| {
         let shown = (Company::as_select(), owner_name("customers_companies"));
-        if window.is_first() {
-            return Prepared(page.select(shown)).load(&mut &*connection).await;
+        let page = start.of::<companies::table, _>(filtered()).order(keys.expression());
+        if start.is_near() {
+            return start.limited(page.select(shown)).load(&mut &*connection).await;
         }
+        let page = page.limit(window.limit()).offset(start.offset());
         let rows = in_scope(scope)
             .filter(companies::id.eq_any(page.select(companies::id)))
-            .order(request.order.by("customers_companies.id"));
+            .order(keys.expression());
         Prepared(rows.select(shown)).load(&mut &*connection).await
     };
     let total = filtered().select(count_star());
+    let id = |item: &CompanyItem| (item.row.tenant_id, item.row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

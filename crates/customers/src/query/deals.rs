@@ -1,7 +1,7 @@
 //! Reads of deals.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star, sql};
@@ -138,22 +138,25 @@ pub async fn list(
     let scope = ctx.scope();
     let request = &request.find_texts(ctx, connection, DEAL).await?;
     let window = request.window;
-    let page = filtered(scope, filter, request)
-        .order(request.order.by("customers_deals.id"))
-        .limit(window.limit())
-        .offset(window.offset());
-    let rows = async {
-        if window.is_first() {
-            return Prepared(page.select(shown!())).load(&mut &*connection).await;
+    let keys = request.order.then("customers_deals.id");
+    let rows = async |start: Start| {
+        let page = start.of::<deals::table, _>(filtered(scope, filter, request));
+        let page = page.order(keys.expression());
+        if start.is_near() {
+            return start.limited(page.select(shown!())).load(&mut &*connection).await;
         }
+        let page = page.limit(window.limit()).offset(start.offset());
         let rows = in_scope(scope)
             .filter(deals::id.eq_any(page.select(deals::id)))
-            .order(request.order.by("customers_deals.id"));
+            .order(keys.expression());
         Prepared(rows.select(shown!())).load(&mut &*connection).await
     };
     let total = filtered(scope, filter, request).select(count_star());
+    let id = |deal: &DealSummary| (deal.row.tenant_id, deal.row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

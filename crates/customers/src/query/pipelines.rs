@@ -1,7 +1,7 @@
 //! Reads of pipelines.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star};
@@ -55,15 +55,22 @@ pub async fn list(
 ) -> Result<Page<Pipeline>> {
     let scope = ctx.scope();
     let window = request.window;
-    let rows = filtered(scope, request)
-        .order(request.order.by("customers_pipelines.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Pipeline::as_select());
+    let keys = request.order.then("customers_pipelines.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<pipelines::table, _>(filtered(scope, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(Pipeline::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered(scope, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &Pipeline| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

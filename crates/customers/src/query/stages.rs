@@ -1,7 +1,7 @@
 //! Reads of stages.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star};
@@ -65,15 +65,22 @@ pub async fn list(
 ) -> Result<Page<Stage>> {
     let scope = ctx.scope();
     let window = request.window;
-    let rows = filtered(scope, filter, request)
-        .order(request.order.by("customers_pipeline_stages.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Stage::as_select());
+    let keys = request.order.then("customers_pipeline_stages.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<stages::table, _>(filtered(scope, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(Stage::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = filtered(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &Stage| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 
@@ -95,7 +102,8 @@ fn filtered<'a>(scope: &Scope, filter: &StageFilter, request: &ListRequest) -> s
         query = query.filter(stages::id.one_of(ids.clone()));
     }
     if let Some(pipelines) = &filter.pipelines {
-        query = query.filter(stages::pipeline_id.eq_any(pipelines.clone()));
+        query = query
+            .filter(References::any_of(pipelines).condition::<stages::table>("customers_pipeline_stages.pipeline_id"));
     }
     query
 }

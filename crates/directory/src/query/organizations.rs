@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Keys, Page, Start, Window};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::pg::Pg;
 use diesel::{BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, dsl};
@@ -101,15 +101,18 @@ pub async fn page_of_organizations(
 ) -> Result<Page<OrganizationSummary>> {
     let scope = ctx.scope();
     let shared = &*connection;
-    let rows = filtered(scope, filter)
-        .order((organizations::name, organizations::id))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Organization::as_select());
+    let keys = Keys::ascending("directory_organizations.name", "directory_organizations.id");
+    let rows = async |start: Start| {
+        let page = start.of::<organizations::table, _>(filtered(scope, filter));
+        let page = page.order(keys.expression()).select(Organization::as_select());
+        start.limited(page).load(&mut &*shared).await
+    };
     let total = filtered(scope, filter).select(dsl::count_star());
-    let rows = Prepared(rows).load(&mut &*shared);
+    let id = |row: &Organization| (row.tenant_id, row.id);
     let page: Page<Organization> = window
-        .fetch(ctx, shared, rows, || Prepared(total).get_result(&mut &*shared))
+        .fetch_from(ctx, shared, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*shared)
+        })
         .await?;
     let facts = facts::load(connection, scope, &page.items).await?;
     Ok(page.map_items(|rows| listed(rows, facts)))

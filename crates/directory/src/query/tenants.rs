@@ -79,7 +79,7 @@ pub async fn page_of_tenants(
         .filter(organizations::tenant_id.eq(tenants::tenant_id))
         .filter(organizations::deleted_at.is_null())
         .select(dsl::count_star());
-    let query = filtered(scope, filter).limit(window.limit()).offset(window.offset());
+    let query = filtered(scope, filter);
     let query = match (filter.sort, filter.descending) {
         (TenantSort::Name, false) => query.order(tenants::name.asc()),
         (TenantSort::Name, true) => query.order(tenants::name.desc()),
@@ -92,7 +92,7 @@ pub async fn page_of_tenants(
         .then_order_by(tenants::id)
         .select((Tenant::as_select(), live_organizations.single_value()));
     let total = filtered(scope, filter).select(dsl::count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let rows = window.limited(rows).load(&mut &*connection);
     let page: Page<(Tenant, Option<i64>)> = window
         .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
         .await?;

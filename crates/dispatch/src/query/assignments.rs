@@ -1,7 +1,7 @@
 //! Reads of assignments.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{Page, Window};
+use backoffice_core::list::{Keys, Page, References, Start, Window};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star};
@@ -58,13 +58,15 @@ fn requested<'a>(scope: &Scope, filter: &AssignmentFilter) -> assignments::Boxed
         query = query.filter(starts.and(assignments::end_at.gt(from)));
     }
     if let Some(job_sites) = &filter.job_sites {
-        query = query.filter(assignments::job_site_id.eq_any(job_sites.clone()));
+        query = query
+            .filter(References::any_of(job_sites).condition::<assignments::table>("dispatch_assignments.job_site_id"));
     }
     if let Some(subject_type) = filter.subject_type {
         query = query.filter(assignments::subject_type.eq(subject_type));
     }
     if let Some(subjects) = &filter.subjects {
-        query = query.filter(assignments::subject_id.eq_any(subjects.clone()));
+        query = query
+            .filter(References::any_of(subjects).condition::<assignments::table>("dispatch_assignments.subject_id"));
     }
     if let Some(statuses) = &filter.statuses {
         query = query.filter(assignments::status.eq_any(statuses.clone()));
@@ -87,15 +89,18 @@ pub async fn list(
     window: Window,
 ) -> Result<Page<Assignment>> {
     let scope = ctx.scope();
-    let rows = requested(scope, filter)
-        .order((assignments::start_at, assignments::id))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Assignment::as_select());
+    let keys = Keys::ascending("dispatch_assignments.start_at", "dispatch_assignments.id");
+    let rows = async |start: Start| {
+        let page = start.of::<assignments::table, _>(requested(scope, filter));
+        let page = page.order(keys.expression()).select(Assignment::as_select());
+        start.limited(page).load(&mut &*connection).await
+    };
     let total = requested(scope, filter).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &Assignment| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

@@ -1,7 +1,7 @@
 //! Reads of resources.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, IsNull, count_star, sql};
@@ -113,15 +113,22 @@ pub async fn list(
 ) -> Result<Page<Resource>> {
     let request = &request.find_texts(ctx, connection, RESOURCE).await?;
     let (window, scope) = (request.window, ctx.scope());
-    let rows = requested(scope, filter, request)
-        .order(request.order.by("dispatch_resources.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(Resource::as_select());
+    let keys = request.order.then("dispatch_resources.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<resources::table, _>(requested(scope, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(Resource::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = requested(scope, filter, request).select(count_star());
-    let rows = Prepared(rows).load(&mut &*connection);
+    let id = |row: &Resource| (row.tenant_id, row.id);
     window
-        .fetch(ctx, connection, rows, || Prepared(total).get_result(&mut &*connection))
+        .fetch_from(ctx, connection, keys, id, rows, || {
+            Prepared(total).get_result(&mut &*connection)
+        })
         .await
 }
 

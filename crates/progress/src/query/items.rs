@@ -82,11 +82,9 @@ pub async fn list(
 ) -> Result<Page<ItemRow>> {
     let page = filtered(job, filter)
         .order(items::position)
-        .limit(window.limit())
-        .offset(window.offset())
         .select(ItemRow::as_select());
     let total = filtered(job, filter).select(count_star());
-    let page = Prepared(page).load::<ItemRow>(&mut &*connection);
+    let page = window.limited(page).load::<ItemRow>(&mut &*connection);
     let total = || Prepared(total).get_result::<i64>(&mut &*connection);
     window.fetch(ctx, connection, page, total).await
 }

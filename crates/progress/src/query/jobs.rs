@@ -1,7 +1,7 @@
 //! Jobs that are visible to a caller.
 
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, SortField, Sortable};
+use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Timestamp};
 use diesel::dsl::{And, AsExprOf, Eq, Filter, IsNotDistinctFrom, Or, count_star};
@@ -86,15 +86,20 @@ pub async fn list(
     request: &ListRequest,
 ) -> Result<Page<ProgressJob>> {
     let window = request.window;
-    let page = requested(ctx, filter, request)
-        .order(request.order.by("progress_jobs.id"))
-        .limit(window.limit())
-        .offset(window.offset())
-        .select(ProgressJob::as_select());
+    let keys = request.order.then("progress_jobs.id");
+    let rows = async |start: Start| {
+        let page = start
+            .of::<jobs::table, _>(requested(ctx, filter, request))
+            .order(keys.expression());
+        start
+            .limited(page.select(ProgressJob::as_select()))
+            .load(&mut &*connection)
+            .await
+    };
     let total = requested(ctx, filter, request).select(count_star());
-    let page = Prepared(page).load::<ProgressJob>(&mut &*connection);
+    let id = |row: &ProgressJob| (row.tenant_id, row.id);
     let total = || Prepared(total).get_result::<i64>(&mut &*connection);
-    window.fetch(ctx, connection, page, total).await
+    window.fetch_from(ctx, connection, keys, id, rows, total).await
 }
 
 /// Returns the jobs that the caller sees. Every statement on jobs for a caller begins here.
