@@ -78,6 +78,9 @@ select (c.number + s.number)::bigint as number, s.changed_at from \
     (select coalesce(sum(version), 0) as number from core_collections where kind = any($1)) c, \
     (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at from core_event_streams where name = 'log') s";
 
+/// The kinds on which the number of entries of the access log depends besides their addition.
+pub const BESIDE_ACCESS_LOG: [&str; 2] = [ALL, "audit_logs.access"];
+
 /// Returns the tenants whose versions count for a caller of the tenant `own`: the one whose rows it sees, its own, and the platform.
 #[must_use]
 pub fn counting(tenant: Uuid, own: Uuid) -> [Uuid; 3] {
@@ -349,7 +352,28 @@ impl Marks {
     }
 }
 
+/// The number of rows that were added to a table before a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) until: Timestamp,
+    pub(crate) rows: i64,
+}
+
+/// Numbers of rows of lists of which each read may add one.
+#[derive(Debug)]
+pub(crate) struct CountedRows(Versioned<TotalKey, Counted>);
+
+impl CountedRows {
+    pub(crate) fn new() -> Self {
+        Self(Versioned::new(MOST_TOTALS))
+    }
+}
+
 impl Platform {
+    pub(crate) fn counted_rows(&self) -> &Versioned<TotalKey, Counted> {
+        &self.services::<CountedRows>().0
+    }
+
     pub(crate) fn marks(&self) -> &Versioned<MarkKey, Mark> {
         &self.services::<Marks>().0
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::access_log;
 use crate::acl::Catalogue;
-use crate::collections::{Marks, SharedVersions, Totals};
+use crate::collections::{CountedRows, Marks, SharedVersions, Totals};
 use crate::config::{AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::events::EventServices;
 use crate::http::internal::InternalRequests;
@@ -96,6 +96,7 @@ impl Platform {
         let jobs = config.section::<JobsConfig>("jobs")?.checked()?;
         provided.insert(Arc::new(Totals::new()));
         provided.insert(Arc::new(Marks::new()));
+        provided.insert(Arc::new(CountedRows::new()));
         provided.insert(Arc::new(SharedVersions::default()));
         provided.insert(Arc::new(HttpServices::new(&http, &limits)));
         provided.insert(Arc::new(InternalRequests::default()));

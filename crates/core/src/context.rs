@@ -73,12 +73,12 @@ pub(crate) struct ReadCollections {
 }
 
 impl ReadCollections {
-    pub(crate) fn new(kinds: &'static [&'static str], filter: TotalKey) -> Self {
+    pub(crate) fn new(kinds: &'static [&'static str], filter: TotalKey, is_tagged: bool) -> Self {
         Self {
             kinds,
             filter,
             version: OnceLock::new(),
-            shows_more: AtomicBool::new(false),
+            shows_more: AtomicBool::new(!is_tagged),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Bounded pages and lists of values (section 7 of the conventions).
 
+mod added;
 mod by_id;
 mod comma;
 mod limited;
@@ -21,6 +22,7 @@ use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
+pub use added::{Added, AddedRows};
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
 pub use limited::Limited;

@@ -19,6 +19,8 @@ use crate::time::Timestamp;
 
 /// The table of the action log.
 pub(crate) const ACTION_LOG: &str = "audit_action_logs";
+/// The kind of the entries of the access log.
+pub(crate) const ACCESS_LOG: &str = "audit_logs.access";
 /// Months that exist ahead of the present one.
 const AHEAD: i32 = 3;
 /// Two hundred years, which PostgreSQL can subtract from any instant of a clock.
@@ -73,7 +75,7 @@ const OF_CORE: &[MonthlyTable] = &[
     },
     MonthlyTable {
         name: "audit_access_logs",
-        kind: "audit_logs.access",
+        kind: ACCESS_LOG,
         kept: |config| {
             let audit: AuditConfig = config.section("audit")?;
             Ok(match audit.checked()?.access.retention_days {

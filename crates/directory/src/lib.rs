@@ -65,6 +65,9 @@ fn register(registry: &mut Registry) {
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let settings = config::Settings::read(startup.config())?;
-    startup.provide(Arc::new(settings)).organizations(Arc::new(tree::Tree));
+    startup.provide(Arc::new(settings));
+    startup
+        .provide(Arc::new(query::KnownFacts::new()))
+        .organizations(Arc::new(tree::Tree));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;
+use backoffice_core::{Scope, collections};
 use backoffice_test_support::{Duration, TestApp};
 use serde_json::{Value, json};
 
@@ -86,6 +87,55 @@ async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
     // One statement that identifies the caller, and one of the profile itself.
     assert_eq!(statements(&a.tenant_admin, "/auth/profile").await, 2);
     assert!(costs.iter().all(|(count, _)| *count <= 1 + 3), "{costs:?}");
+}
+
+#[actix_web::test]
+async fn the_total_counts_what_was_added_removed_and_changed_since_the_last_reading() {
+    let fixture = Fixture::of(builder().config("[audit.access]\nwindow_seconds = 0\n")).await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    let other_node = app.second_node().await;
+    let total_is_exact = async |caller: &Account, filter: &str, condition: &str| {
+        let page = read(app, caller, &format!("{ACCESS}?{filter}")).await;
+        let sql = format!(
+            "select count(*) as n from audit_access_logs where tenant_id = '{}' and {condition} \
+             and created_at < date_trunc('milliseconds', '{}'::timestamptz)",
+            a.tenant,
+            app.now()
+        );
+        assert_eq!(page["total"], app.rows(&sql).await[0]["n"], "{filter}");
+        page["total"].as_i64().expect("a number")
+    };
+    let by_local = format!("actor_id = '{}'", a.local.id);
+    let mut totals = Vec::new();
+
+    for _ in 0..6 {
+        let (caller, local) = (
+            fixture.sign_in(&a.tenant_admin.email).await,
+            fixture.sign_in(&a.local.email).await,
+        );
+        for node in [app, &other_node] {
+            read(node, &local, &format!("/auth/users?id={}", a.colleague.id)).await;
+        }
+        app.advance(Duration::minutes(35));
+        totals.push(total_is_exact(&caller, "pageSize=1", "true").await);
+        total_is_exact(&caller, &format!("actorUserId={}", a.local.id), &by_local).await;
+    }
+    assert!(
+        totals.is_sorted() && totals[0] >= 2 && totals[5] > totals[0] + 8,
+        "{totals:?}"
+    );
+
+    app.sql("delete from audit_access_logs where id in (select id from audit_access_logs order by id limit 3)")
+        .await;
+    let runtime = app.runtime();
+    let mut connection = runtime.database.unlogged(&Scope::system()).await.expect("a connection");
+    let id = runtime.platform.ids().at(app.now());
+    collections::change_all(&mut connection, id, app.now())
+        .await
+        .expect("written");
+    app.advance(Duration::minutes(1));
+    let caller = fixture.sign_in(&a.tenant_admin.email).await;
+    total_is_exact(&caller, "pageSize=1", "true").await;
 }
 
 #[actix_web::test]

@@ -26,6 +26,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .across_tenants()
         .about("List the access log")
         .reads("audit_logs.access")
+        .counts_added(&["audit_logs.access"])
         .invalid(filter::INVALID);
 }
 

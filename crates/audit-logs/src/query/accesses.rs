@@ -1,10 +1,13 @@
 //! Reads of the access log. Every statement starts from [`visible`], which limits it to the entries that the caller may see.
 
+use backoffice_core::collections::{self, BESIDE_ACCESS_LOG, Version};
 use backoffice_core::config;
-use backoffice_core::db::{Connection, KeyColumn};
+use backoffice_core::db::{Connection, KeyColumn, Prepared};
 use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::list::{Added, AddedRows, Limited};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, Queryable, Selectable,
     SelectableHelper, dsl,
@@ -76,13 +79,61 @@ fn filtered<'a>(viewer: Viewer<'a>, filter: &'a AccessFilter) -> Boxed<'a> {
         query = query.filter(logs::created_at.lt(before));
     }
     if let Some(after) = filter.after {
-        let lowest = lowest_id(after.unix_millis() - LONGEST_WINDOW);
-        query = query.filter(logs::created_at.gt(after).and(logs::id.ge(lowest)));
+        query = query.filter(logs::created_at.gt(after).and(logs::id.ge(lowest_of(after))));
     }
     query
 }
 
-/// Returns the rows of the window and the total: two pipelined statements.
+/// Returns the lowest id of entries that were added at this time.
+fn lowest_of(time: Timestamp) -> Uuid {
+    lowest_id(time.unix_millis() - LONGEST_WINDOW)
+}
+
+/// Returns an aggregate of the versions that count for the log. Sub-queries hide the number of tenants and kinds from PostgreSQL, which would
+/// otherwise plan each execution.
+macro_rules! of_versions {
+    ($type:ty, $aggregate:literal, $tenants:expr) => {
+        dsl::sql::<$type>(concat!(
+            "(select ",
+            $aggregate,
+            " from core_collections c where c.tenant_id = any(array(select unnest("
+        ))
+        .bind::<Array<SqlUuid>, _>($tenants.to_vec())
+        .sql("))) and c.kind = any(array(select unnest(")
+        .bind::<Array<Text>, _>(BESIDE_ACCESS_LOG.to_vec())
+        .sql("))))")
+    };
+}
+
+/// Counts entries, and reads the version of the log: one statement.
+async fn count(
+    mut connection: &AsyncPgConnection,
+    viewer: Viewer<'_>,
+    filter: &AccessFilter,
+    added: Added,
+) -> Result<AddedRows> {
+    let mut entries = filtered(viewer, filter);
+    if let Some(from) = added.from {
+        entries = entries.filter(logs::created_at.ge(from).and(logs::id.ge(lowest_of(from))));
+    }
+    let before = dsl::sql::<BigInt>("count(*) filter (where audit_access_logs.created_at < ")
+        .bind::<Timestamptz, _>(added.split)
+        .sql(")");
+    let own = viewer.ctx.identity().tenant;
+    let tenants = collections::counting(viewer.ctx.scope().visible_tenants.one().unwrap_or(own), own);
+    let number = of_versions!(BigInt, "coalesce(sum(c.version), 0)::bigint", tenants);
+    let changed_at = of_versions!(Nullable<Timestamptz>, "max(c.updated_at)", tenants);
+    let statement = entries.select((before, dsl::count_star(), number, changed_at));
+    let (before, all, number, changed_at) = Prepared(statement).get_result(&mut connection).await?;
+    let (before, all): (i64, i64) = (before, all);
+    Ok(AddedRows {
+        before,
+        since: all - before,
+        version: Version::new(number, changed_at),
+    })
+}
+
+/// Returns the rows of the window and the total: two pipelined statements, and a third one after months were dropped.
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,
@@ -90,11 +141,12 @@ pub(crate) async fn page(
 ) -> Result<(Vec<NamedRow>, i64)> {
     let list = filtered(viewer, filter)
         .order((logs::created_at.desc(), logs::id.desc()))
-        .offset(filter.paging.start)
-        .limit(filter.paging.size)
         .select((AccessRow::as_select(), tenant_name!(logs), organization_name!(logs)));
+    let list = Limited::new(list, filter.paging.size, filter.paging.start);
     let shared: &AsyncPgConnection = connection;
-    let (mut first, mut second) = (shared, shared);
-    let count = filtered(viewer, filter).count().get_result::<i64>(&mut second);
-    Ok(try_join(list.load::<NamedRow>(&mut first), count).await?)
+    let rows = async { Ok(list.load::<NamedRow>(&mut &*shared).await?) };
+    let total = viewer
+        .ctx
+        .count_added(async |added| count(shared, viewer, filter, added).await);
+    try_join(rows, total).await
 }

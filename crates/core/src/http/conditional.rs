@@ -41,7 +41,11 @@ pub(super) fn read_collections(
     for filter in filters {
         fingerprint.bytes(filter.as_bytes());
     }
-    Some(ReadCollections::new(info.collections, fingerprint.finish()))
+    Some(ReadCollections::new(
+        info.collections,
+        fingerprint.finish(),
+        info.is_tagged,
+    ))
 }
 
 /// Reads the version now if the client has an entity tag, or if the response is not a list: a list reads it together with its page. Returns 304 if
@@ -51,7 +55,7 @@ pub(super) async fn not_modified(
     info: &EndpointInfo,
     context: &RequestContext,
 ) -> Result<Option<HttpResponse>> {
-    let Some(reading) = context.read_collections() else {
+    let Some(reading) = context.read_collections().filter(|_| info.is_tagged) else {
         return Ok(None);
     };
     let mut tags = request.headers().get_all(IF_NONE_MATCH).peekable();

@@ -82,6 +82,8 @@ pub struct EndpointInfo {
     pub reads: Option<&'static str>,
     /// Kinds of the rows that a read shows, by whose versions its response is tagged.
     pub collections: &'static [&'static str],
+    /// Whether the response carries an entity tag, if it has collections.
+    pub is_tagged: bool,
     /// Content types of a success whose body is not typed JSON.
     pub media: &'static [&'static str],
     /// Whether the success, and a 400, is a page if the client accepts HTML.
@@ -275,6 +277,7 @@ impl Routes {
             rejections: &[],
             reads: None,
             collections: &[],
+            is_tagged: true,
             media: &[],
             or_page: false,
             responses: &[],
@@ -387,6 +390,15 @@ impl Declaration<'_> {
         self.change(|info| {
             info.collections = kinds;
             info.responses = &[304];
+        })
+    }
+
+    /// Declares the kind of the rows of a list to which each read may add one, so that no response is the same as the one before: it carries no
+    /// entity tag. The handler counts them with [`RequestContext::count_added`](crate::RequestContext::count_added).
+    pub fn counts_added(self, kinds: &'static [&'static str]) -> Self {
+        self.change(|info| {
+            info.collections = kinds;
+            info.is_tagged = false;
         })
     }
 

@@ -1,9 +1,11 @@
 //! Facts that the list adds to the rows of organizations: depth, path, number of children.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use backoffice_core::collections::Versioned;
 use backoffice_core::db::Recurring;
-use backoffice_core::{Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -13,7 +15,7 @@ use super::Organization;
 
 /// Facts about one organization, in the part of the tree that the caller sees.
 #[derive(Debug, QueryableByName)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
     /// Steps to the topmost visible ancestor.
@@ -49,19 +51,63 @@ select
 from up
 group by up.tenant_id, up.leaf";
 
+/// Most organizations of which facts are kept in memory.
+const MOST_KEPT: u64 = 10_000;
+
+/// Identifies the facts about an organization for callers who see all organizations of their tenants: the visible tenant (`None` = all), the caller's
+/// tenant, whose versions count too, and the organization.
+type FactsKey = (Option<Uuid>, Uuid, Uuid);
+
+/// The facts that are known at the present version of the organizations.
+#[derive(Debug)]
+pub(crate) struct KnownFacts(Versioned<FactsKey, Arc<Facts>>);
+
+impl KnownFacts {
+    pub(crate) fn new() -> Self {
+        Self(Versioned::new(MOST_KEPT))
+    }
+}
+
+/// Returns the facts about the rows of a page: from memory, as far as they were read at the version that the response shows, the rest with one
+/// statement. Facts for callers who see some organizations only are not kept: each of them may see another part of the tree.
+pub(super) async fn of_page(
+    connection: &AsyncPgConnection,
+    ctx: &RequestContext,
+    rows: &[Organization],
+) -> Result<HashMap<Uuid, Arc<Facts>>> {
+    let (scope, own) = (ctx.scope(), ctx.identity().tenant);
+    if scope.organizations.is_some() {
+        return load(connection, scope, rows.iter()).await;
+    }
+    let (known, version) = (ctx.call().provided::<KnownFacts>()?, ctx.shown_version());
+    let key = |id: Uuid| (scope.visible_tenants.one(), own, id);
+    let mut beside = known.0.find_all(rows.iter().map(|row| key(row.id)), version);
+    if !beside.missing.is_empty() {
+        let missing: HashSet<Uuid> = beside.missing.iter().map(|(.., id)| *id).collect();
+        let missing = rows.iter().filter(|row| missing.contains(&row.id));
+        let found = load(connection, scope, missing).await?;
+        let found = found.into_iter().map(|(id, facts)| (key(id), facts));
+        known.0.add(&mut beside, version, found);
+    }
+    let facts = rows
+        .iter()
+        .filter_map(|row| Some((row.id, beside.of(&key(row.id))?.clone())));
+    Ok(facts.collect())
+}
+
 /// Loads the facts about `rows`, which are visible to the scope, with one statement.
 pub(super) async fn load(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     scope: &Scope,
-    rows: &[Organization],
-) -> Result<HashMap<Uuid, Facts>> {
-    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = rows.iter().map(|row| (row.tenant_id, row.id)).unzip();
+    rows: impl Iterator<Item = &Organization>,
+) -> Result<HashMap<Uuid, Arc<Facts>>> {
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = rows.map(|row| (row.tenant_id, row.id)).unzip();
     let facts: Vec<Facts> = sql_query(FACTS)
         .bind::<Array<SqlUuid>, _>(tenants)
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Nullable<Array<SqlUuid>>, _>(&scope.organizations)
         .prepared()
-        .load(connection)
+        .load(&mut connection)
         .await?;
-    Ok(facts.into_iter().map(|facts| (facts.id, facts)).collect())
+    Ok(facts.into_iter().map(|facts| (facts.id, Arc::new(facts))).collect())
 }

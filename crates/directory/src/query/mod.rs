@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::model::{Organization, Tenant};
 use crate::schema::{directory_organizations, directory_tenants};
 
+pub(crate) use facts::KnownFacts;
 pub use organizations::{OrganizationFilter, OrganizationSummary, Status, organization_tree, page_of_organizations};
 pub use tenants::{TenantFilter, TenantSort, TenantSummary, page_of_tenants};
 

@@ -1,6 +1,7 @@
 //! The list and the tree of organizations.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Keys, Page, Start, Window};
@@ -114,8 +115,8 @@ pub async fn page_of_organizations(
             Prepared(total).get_result(&mut &*shared)
         })
         .await?;
-    let facts = facts::load(connection, scope, &page.items).await?;
-    Ok(page.map_items(|rows| listed(rows, facts)))
+    let facts = facts::of_page(shared, ctx, &page.items).await?;
+    Ok(page.map_items(|rows| listed(rows, &facts)))
 }
 
 /// Returns all rows of the filter, by name: two statements.
@@ -132,26 +133,21 @@ pub async fn organization_tree(
         .select(Organization::as_select())
         .load(connection)
         .await?;
-    let facts = facts::load(connection, scope, &rows).await?;
-    Ok(listed(rows, facts))
+    let facts = facts::load(connection, scope, rows.iter()).await?;
+    Ok(listed(rows, &facts))
 }
 
-fn listed(rows: Vec<Organization>, mut facts: HashMap<Uuid, Facts>) -> Vec<OrganizationSummary> {
+fn listed(rows: Vec<Organization>, facts: &HashMap<Uuid, Arc<Facts>>) -> Vec<OrganizationSummary> {
     rows.into_iter()
         .filter_map(|mut row| {
             // A row that was deleted between the two statements has no facts.
-            let Facts {
-                depth,
-                path_label,
-                children_count,
-                ..
-            } = facts.remove(&row.id)?;
-            row.parent_id = row.parent_id.filter(|_| depth > 0);
+            let facts = facts.get(&row.id)?;
+            row.parent_id = row.parent_id.filter(|_| facts.depth > 0);
             Some(OrganizationSummary {
                 row,
-                depth,
-                path_label,
-                children_count,
+                depth: facts.depth,
+                path_label: facts.path_label.clone(),
+                children_count: facts.children_count,
             })
         })
         .collect()
