@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use backoffice_core::collections::Versioned;
 use backoffice_core::config::{Config, ConfigError};
+use backoffice_core::list::Beside;
 use secrecy::SecretString;
-use uuid::Uuid;
 
 use crate::config::AuthConfig;
 use crate::consents::integrity::Integrity;
@@ -18,10 +17,6 @@ use crate::users::query::BesideUser;
 /// Most users, and most roles, of which names and counts are kept in memory.
 const MOST_KEPT: u64 = 10_000;
 
-/// Identifies a row beside which something is shown: the tenant whose rows the caller sees (`None` = all tenants), the caller's tenant, whose
-/// versions count too, and the row.
-pub(crate) type BesideKey = (Option<Uuid>, Uuid, Uuid);
-
 /// Configuration, keys, the hashing pool and the identity cache.
 pub struct Accounts {
     pub(crate) config: AuthConfig,
@@ -31,9 +26,9 @@ pub struct Accounts {
     pub(crate) integrity: Integrity,
     pub(crate) cache: IdentityCache,
     /// What lists show beside a role.
-    pub(crate) beside_roles: Versioned<BesideKey, BesideRole>,
+    pub(crate) beside_roles: Beside<BesideRole>,
     /// What lists show beside a user.
-    pub(crate) beside_users: Versioned<BesideKey, Arc<BesideUser>>,
+    pub(crate) beside_users: Beside<Arc<BesideUser>>,
     /// Password of the demo account; `None` if autologin is disabled.
     pub(crate) autologin_password: Option<SecretString>,
 }
@@ -55,8 +50,8 @@ impl Accounts {
             policy: Policy::new(&config.password)?,
             integrity: Integrity::new(&config.consent)?,
             cache: IdentityCache::new(config.identity_cache_ttl),
-            beside_roles: Versioned::new(MOST_KEPT),
-            beside_users: Versioned::new(MOST_KEPT),
+            beside_roles: Beside::new(MOST_KEPT),
+            beside_users: Beside::new(MOST_KEPT),
             autologin_password: config.autologin.secret()?,
             config,
         }))

@@ -15,9 +15,12 @@ mod records;
 mod schema;
 mod values;
 
+use std::sync::Arc;
+
 use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
-use backoffice_core::registry::Registry;
+use backoffice_core::registry::{Registry, Startup};
 use diesel_migrations::embed_migrations;
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
@@ -34,8 +37,14 @@ pub static MODULE: Module = Module {
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,
+    start,
     ..Module::EMPTY
 };
+
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    startup.provide(Arc::new(query::products::BesideProducts::new()));
+    Ok(())
+}
 
 fn register(registry: &mut Registry) {
     bulk::register(registry);

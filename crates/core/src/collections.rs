@@ -264,35 +264,6 @@ impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Ver
         (known == version).then_some(value)
     }
 
-    /// Returns the values of these keys that were read at this version, and the other keys.
-    #[must_use]
-    pub fn find_all(&self, keys: impl IntoIterator<Item = K>, version: Option<Version>) -> Beside<K, V> {
-        let mut beside = Beside {
-            values: HashMap::new(),
-            missing: Vec::new(),
-        };
-        for key in keys {
-            match version.and_then(|version| self.find(&key, version)) {
-                Some(value) => drop(beside.values.insert(key, value)),
-                None => beside.missing.push(key),
-            }
-        }
-        beside
-    }
-
-    /// Adds values that were read after this version, and keeps them.
-    pub fn add(&self, beside: &mut Beside<K, V>, version: Option<Version>, found: impl IntoIterator<Item = (K, V)>)
-    where
-        K: Copy,
-    {
-        for (key, value) in found {
-            if let Some(version) = version {
-                self.keep(key, version, value.clone());
-            }
-            beside.values.insert(key, value);
-        }
-    }
-
     /// Returns the value that was read last, with its version.
     pub(crate) fn latest(&self, key: &K) -> Option<(Version, V)> {
         self.0.get(key)
@@ -301,22 +272,6 @@ impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Ver
     /// Keeps a value that was read after this version.
     pub fn keep(&self, key: K, version: Version, value: V) {
         self.0.insert(key, (version, value));
-    }
-}
-
-/// Names and counts that a page shows with its rows.
-#[derive(Debug)]
-pub struct Beside<K, V> {
-    values: HashMap<K, V>,
-    /// The keys whose values are not known.
-    pub missing: Vec<K>,
-}
-
-impl<K: Hash + Eq, V> Beside<K, V> {
-    /// Returns the value of a key.
-    #[must_use]
-    pub fn of(&self, key: &K) -> Option<&V> {
-        self.values.get(key)
     }
 }
 

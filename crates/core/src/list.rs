@@ -1,6 +1,7 @@
 //! Bounded pages and lists of values (section 7 of the conventions).
 
 mod added;
+mod beside;
 mod by_id;
 mod comma;
 mod limited;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 pub use added::{Added, AddedRows};
+pub use beside::{Beside, BesideKey};
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
 pub use limited::Limited;

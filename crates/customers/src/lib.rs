@@ -19,9 +19,12 @@ mod owners;
 mod schema;
 mod values;
 
+use std::sync::Arc;
+
 use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
 use backoffice_core::db::Migrations;
-use backoffice_core::registry::Registry;
+use backoffice_core::registry::{Registry, Startup};
 use diesel_migrations::embed_migrations;
 
 pub use destination::Destination;
@@ -42,8 +45,14 @@ pub static MODULE: Module = Module {
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,
+    start,
     ..Module::EMPTY
 };
+
+fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
+    startup.provide(Arc::new(query::deals::BesideDeals::new()));
+    Ok(())
+}
 
 fn register(registry: &mut Registry) {
     commands::register(registry);

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backoffice_core::collections::Beside;
 use backoffice_core::command::LockedRow;
 use backoffice_core::crud;
 use backoffice_core::db::{KeyColumn, Prepared};
@@ -24,7 +23,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::model::{Role, RoleAcl};
-use crate::accounts::{Accounts, BesideKey};
+use crate::accounts::Accounts;
 use crate::schema::{auth_role_acls as acls, auth_roles as roles};
 
 /// A role in a list.
@@ -186,9 +185,9 @@ pub async fn list(
             window.fetch(context, connection, rows, total).await?
         }
     };
-    let beside = beside(connection, context, &page.items).await?;
+    let mut beside = beside(connection, context, &page.items).await?;
     Ok(page.map(|role| {
-        let known = beside.of(&key(context, role.id)).cloned();
+        let known = beside.remove(&role.id);
         (role, known.unwrap_or_default())
     }))
 }
@@ -259,10 +258,6 @@ fn page_of_tenant(
     statement
 }
 
-fn key(context: &RequestContext, role: Uuid) -> BesideKey {
-    (context.scope().visible_tenants.one(), context.identity().tenant, role)
-}
-
 const BESIDE: &str = "\
 select r.id, \
     (select t.name from directory_tenants t where t.tenant_id = r.tenant_id and t.id = r.tenant_id) as tenant_name, \
@@ -281,35 +276,31 @@ struct BesideRow {
     users: i64,
 }
 
-/// Returns what is shown beside these roles: from memory, as far as it was read at the present version, the rest with one statement.
+/// Returns what is shown beside these roles.
 async fn beside(
     mut connection: &AsyncPgConnection,
     context: &RequestContext,
     roles: &[RoleSummary],
-) -> Result<Beside<BesideKey, BesideRole>> {
+) -> Result<HashMap<Uuid, BesideRole>> {
     let accounts: Arc<Accounts> = context.call().provided()?;
-    let (cache, version) = (&accounts.beside_roles, context.shown_version());
-    let mut beside = cache.find_all(roles.iter().map(|role| key(context, role.id)), version);
-    if beside.missing.is_empty() {
-        return Ok(beside);
-    }
-    let missing: HashSet<Uuid> = beside.missing.iter().map(|(.., id)| *id).collect();
-    let roles = roles.iter().filter(|role| missing.contains(&role.id));
-    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = roles.map(|role| (role.tenant_id, role.id)).unzip();
-    let statement = sql_query(BESIDE)
-        .bind::<Array<SqlUuid>, _>(tenants)
-        .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Nullable<SqlUuid>, _>(context.scope().visible_tenants.one());
-    let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
-    let found = rows.into_iter().map(|row| {
-        let role = BesideRole {
-            tenant_name: row.tenant_name,
-            users_count: row.users,
-        };
-        (key(context, row.id), role)
-    });
-    cache.add(&mut beside, version, found);
-    Ok(beside)
+    let ids = roles.iter().map(|role| role.id);
+    let load = async |missing: HashSet<Uuid>| {
+        let roles = roles.iter().filter(|role| missing.contains(&role.id));
+        let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = roles.map(|role| (role.tenant_id, role.id)).unzip();
+        let statement = sql_query(BESIDE)
+            .bind::<Array<SqlUuid>, _>(tenants)
+            .bind::<Array<SqlUuid>, _>(ids)
+            .bind::<Nullable<SqlUuid>, _>(context.scope().visible_tenants.one());
+        let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
+        Ok(rows.into_iter().map(|row| {
+            let role = BesideRole {
+                tenant_name: row.tenant_name,
+                users_count: row.users,
+            };
+            (row.id, role)
+        }))
+    };
+    context.beside(&accounts.beside_roles, ids, load).await
 }
 
 /// Finds roles by id or name (the tenant's role before a global one). The inner error lists those that were not found.

@@ -1,9 +1,8 @@
 //! Reads of users.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backoffice_core::collections::Beside;
 use backoffice_core::command::{Entity, LockedRow};
 use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
@@ -23,7 +22,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::model::User;
-use crate::accounts::{Accounts, BesideKey};
+use crate::accounts::Accounts;
 use crate::roles::model::UserAcl;
 use crate::schema::{auth_user_acls, auth_users as users};
 
@@ -271,15 +270,11 @@ pub async fn list(
             Prepared(total).get_result(&mut &*connection)
         })
         .await?;
-    let beside = beside(connection, context, &page.items).await?;
+    let mut beside = beside(connection, context, &page.items).await?;
     Ok(page.map(|user| {
-        let known = beside.of(&key(context, user.id)).cloned();
+        let known = beside.remove(&user.id);
         (user, known.unwrap_or_default())
     }))
-}
-
-fn key(context: &RequestContext, user: Uuid) -> BesideKey {
-    (context.scope().visible_tenants.one(), context.identity().tenant, user)
 }
 
 /// One look-up for all users of a page. The rows of the arrays are few, so each name is found by its key.
@@ -304,35 +299,32 @@ struct BesideRow {
     roles: Value,
 }
 
-/// Returns what is shown beside these users: from memory, as far as it was read at the present version, the rest with one statement.
+/// Returns what is shown beside these users.
 async fn beside(
     mut connection: &AsyncPgConnection,
     context: &RequestContext,
     users: &[UserSummary],
-) -> Result<Beside<BesideKey, Arc<BesideUser>>> {
+) -> Result<HashMap<Uuid, Arc<BesideUser>>> {
     let accounts: Arc<Accounts> = context.call().provided()?;
-    let (cache, version) = (&accounts.beside_users, context.shown_version());
-    let mut beside = cache.find_all(users.iter().map(|user| key(context, user.id)), version);
-    if beside.missing.is_empty() {
-        return Ok(beside);
-    }
-    let missing: HashSet<Uuid> = beside.missing.iter().map(|(.., id)| *id).collect();
-    let users = || users.iter().filter(|user| missing.contains(&user.id));
-    let statement = sql_query(BESIDE)
-        .bind::<Array<SqlUuid>, _>(users().map(|user| user.tenant_id).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(users().map(|user| user.id).collect::<Vec<_>>())
-        .bind::<Array<Nullable<SqlUuid>>, _>(users().map(|user| user.organization_id).collect::<Vec<_>>());
-    let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
-    let found = rows.into_iter().map(|row| {
-        let user = BesideUser {
-            tenant_name: row.tenant_name,
-            organization_name: row.organization_name,
-            roles: serde_json::from_value(row.roles)?,
-        };
-        Ok((key(context, row.id), Arc::new(user)))
-    });
-    cache.add(&mut beside, version, found.collect::<Result<Vec<_>>>()?);
-    Ok(beside)
+    let ids = users.iter().map(|user| user.id);
+    let load = async |missing: HashSet<Uuid>| {
+        let users = || users.iter().filter(|user| missing.contains(&user.id));
+        let statement = sql_query(BESIDE)
+            .bind::<Array<SqlUuid>, _>(users().map(|user| user.tenant_id).collect::<Vec<_>>())
+            .bind::<Array<SqlUuid>, _>(users().map(|user| user.id).collect::<Vec<_>>())
+            .bind::<Array<Nullable<SqlUuid>>, _>(users().map(|user| user.organization_id).collect::<Vec<_>>());
+        let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
+        let found = rows.into_iter().map(|row| {
+            let user = BesideUser {
+                tenant_name: row.tenant_name,
+                organization_name: row.organization_name,
+                roles: serde_json::from_value(row.roles)?,
+            };
+            Ok((row.id, Arc::new(user)))
+        });
+        found.collect::<Result<Vec<_>>>()
+    };
+    context.beside(&accounts.beside_users, ids, load).await
 }
 
 fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQuery<'a, Pg> {

@@ -1,8 +1,10 @@
 //! Products.
 
+use std::collections::HashSet;
+
 use backoffice_core::command::Entity;
 use backoffice_core::db::{KeyColumn, Prepared, Recurring, read_documents};
-use backoffice_core::list::{Order, Page, SortField, Sortable, Start, Window, find_texts};
+use backoffice_core::list::{Beside, Order, Page, SortField, Sortable, Start, Window, find_texts};
 use backoffice_core::scope::{Owned, VisibleTenants, Within};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
 use diesel::dsl::{Filter, count_star, exists, sql};
@@ -183,11 +185,10 @@ macro_rules! without_metadata {
     };
 }
 
-/// These columns, the ids of a product's categories and the number of its variants, in a statement on products.
-macro_rules! summary {
-    ($row:expr) => {
+/// The columns of a [`BesideProduct`].
+macro_rules! beside {
+    () => {
         (
-            $row,
             sql::<Array<SqlUuid>>(
                 "array(select l.category_id from catalog_product_categories l where l.tenant_id = catalog_products.tenant_id \
                  and l.product_id = catalog_products.id order by l.category_id)",
@@ -200,7 +201,23 @@ macro_rules! summary {
     };
 }
 
-fn summary((row, category_ids, variant_count): (Product, Vec<Uuid>, i64)) -> ProductSummary {
+/// What is shown beside a product: the ids of its categories, and the number of its variants.
+type BesideProduct = (Vec<Uuid>, i64);
+
+/// What lists show beside products.
+#[derive(Debug)]
+pub(crate) struct BesideProducts(Beside<BesideProduct>);
+
+impl BesideProducts {
+    pub(crate) fn new() -> Self {
+        Self(Beside::new(MOST_KEPT))
+    }
+}
+
+/// Most products of which ids and numbers are kept in memory.
+const MOST_KEPT: u64 = 10_000;
+
+fn summary((row, (category_ids, variant_count)): (Product, BesideProduct)) -> ProductSummary {
     ProductSummary {
         row,
         category_ids,
@@ -209,7 +226,8 @@ fn summary((row, category_ids, variant_count): (Product, Vec<Uuid>, i64)) -> Pro
     }
 }
 
-/// Returns a page and the total number of rows: two pipelined statements, one before them for a search, and one for the metadata.
+/// Returns a page and the total number of rows: two pipelined statements, one before them for a search, one for what is
+/// shown beside the products, if one of them has changed, and one for the metadata.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -229,27 +247,28 @@ pub async fn list(
     let keys = order.then("catalog_products.id");
     let rows = async |start: Start| {
         let page = start.of::<products::table, _>(filtered(scope, filter));
-        let page = page.order(keys.expression());
-        if start.is_near() {
-            let rows = page.select(summary!(without_metadata!()));
-            return start.limited(rows).load(&mut &*connection).await;
-        }
-        let page = page.limit(window.limit()).offset(start.offset());
-        let rows = in_scope(scope)
-            .filter(products::id.eq_any(page.select(products::id)))
-            .order(keys.expression());
-        Prepared(rows.select(summary!(without_metadata!())))
-            .load(&mut &*connection)
-            .await
+        let page = page.order(keys.expression()).select(without_metadata!());
+        start.limited(page).load(&mut &*connection).await
     };
     let total = filtered(scope, filter).select(count_star());
-    let id = |(row, ..): &(Product, Vec<Uuid>, i64)| (row.tenant_id, row.id);
-    let page = window
+    let id = |row: &Product| (row.tenant_id, row.id);
+    let page: Page<Product> = window
         .fetch_from(ctx, connection, keys, id, rows, || {
             Prepared(total).get_result(&mut &*connection)
         })
         .await?;
-    let mut page = page.map(summary);
+    let kept = ctx.call().provided::<BesideProducts>()?;
+    let load = async |missing: HashSet<Uuid>| {
+        let shown = in_scope(scope).filter(products::id.one_of(missing.into_iter().collect::<Vec<_>>()));
+        let shown = shown.select((products::id, beside!()));
+        let found: Vec<(Uuid, BesideProduct)> = Prepared(shown).load(&mut &*connection).await?;
+        Ok(found)
+    };
+    let mut beside = ctx.beside(&kept.0, page.items.iter().map(|row| row.id), load).await?;
+    let mut page = page.map(|row| {
+        let beside = beside.remove(&row.id).unwrap_or_default();
+        summary((row, beside))
+    });
     add_metadata(connection, &mut page.items).await?;
     Ok(page)
 }
@@ -276,8 +295,8 @@ async fn add_metadata(connection: &AsyncPgConnection, summaries: &mut [ProductSu
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<ProductSummary>> {
     let found = in_scope(scope)
         .filter(products::id.eq(id))
-        .select(summary!(Product::as_select()));
-    let found: Option<(Product, Vec<Uuid>, i64)> = found
+        .select((Product::as_select(), beside!()));
+    let found: Option<(Product, BesideProduct)> = found
         .limit(1)
         .prepared()
         .get_result(&mut &*connection)

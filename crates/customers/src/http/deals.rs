@@ -170,7 +170,7 @@ struct DealItem {
 
 impl From<DealSummary> for DealItem {
     fn from(summary: DealSummary) -> Self {
-        let row = summary.row;
+        let DealSummary { row, beside } = summary;
         Self {
             id: row.id,
             tenant_id: row.tenant_id,
@@ -179,9 +179,9 @@ impl From<DealSummary> for DealItem {
             description: row.description,
             status: row.status,
             pipeline_id: row.pipeline_id,
-            pipeline_name: summary.pipeline_name,
+            pipeline_name: beside.pipeline_name,
             pipeline_stage_id: row.pipeline_stage_id,
-            pipeline_stage_label: summary.stage_label,
+            pipeline_stage_label: beside.stage_label,
             value_amount: row.value_amount,
             value_currency: row.value_currency,
             probability: row.probability,
@@ -189,10 +189,10 @@ impl From<DealSummary> for DealItem {
             closed_at: row.closed_at,
             lost_reason: row.lost_reason,
             owner_user_id: row.owner_user_id,
-            owner_name: summary.owner_name,
+            owner_name: beside.owner_name,
             source: row.source,
-            person_ids: summary.person_ids,
-            company_ids: summary.company_ids,
+            person_ids: beside.person_ids,
+            company_ids: beside.company_ids,
             created_at: row.created_at,
             updated_at: row.updated_at,
         }

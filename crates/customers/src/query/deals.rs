@@ -1,7 +1,9 @@
 //! Reads of deals.
 
+use std::collections::HashSet;
+
 use backoffice_core::db::{KeyColumn, Prepared};
-use backoffice_core::list::{ListRequest, Page, References, SortField, Sortable, Start};
+use backoffice_core::list::{Beside, ListRequest, Page, References, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::dsl::{Eq, Filter, count_star, sql};
@@ -21,11 +23,18 @@ use crate::schema::{
     customers_deals as deals, customers_people as people,
 };
 
-/// A deal with the additional columns of a list.
+/// A deal with what is shown beside it.
 #[derive(Debug, Clone, Queryable)]
 pub struct DealSummary {
     /// The row.
     pub row: Deal,
+    /// What is shown beside it.
+    pub beside: BesideDeal,
+}
+
+/// What is shown beside a deal.
+#[derive(Debug, Clone, Default, Queryable)]
+pub struct BesideDeal {
     /// Name of the owner.
     pub owner_name: Option<String>,
     /// Name of the pipeline.
@@ -111,11 +120,10 @@ const PERSON_IDS: &str = "array(select l.person_id from customers_deal_people l 
 const COMPANY_IDS: &str = "array(select l.company_id from customers_deal_companies l \
     where l.tenant_id = customers_deals.tenant_id and l.deal_id = customers_deals.id order by 1)";
 
-/// The columns of a [`DealSummary`].
-macro_rules! shown {
+/// The columns of a [`BesideDeal`].
+macro_rules! beside {
     () => {
         (
-            Deal::as_select(),
             foreign::owner_name::<deals::table>("customers_deals"),
             sql::<Nullable<Text>>(PIPELINE_NAME),
             sql::<Nullable<Text>>(STAGE_LABEL),
@@ -125,7 +133,21 @@ macro_rules! shown {
     };
 }
 
-/// Returns a page of deals and their total: two pipelined statements, and before them one for a search.
+/// What lists show beside deals.
+#[derive(Debug)]
+pub(crate) struct BesideDeals(Beside<BesideDeal>);
+
+impl BesideDeals {
+    pub(crate) fn new() -> Self {
+        Self(Beside::new(MOST_KEPT))
+    }
+}
+
+/// Most deals of which names and ids are kept in memory.
+const MOST_KEPT: u64 = 10_000;
+
+/// Returns a page of deals and their total: two pipelined statements, before them one for a search, and after them one for what is shown beside the
+/// deals, if one of them has changed.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -141,23 +163,28 @@ pub async fn list(
     let keys = request.order.then("customers_deals.id");
     let rows = async |start: Start| {
         let page = start.of::<deals::table, _>(filtered(scope, filter, request));
-        let page = page.order(keys.expression());
-        if start.is_near() {
-            return start.limited(page.select(shown!())).load(&mut &*connection).await;
-        }
-        let page = page.limit(window.limit()).offset(start.offset());
-        let rows = in_scope(scope)
-            .filter(deals::id.eq_any(page.select(deals::id)))
-            .order(keys.expression());
-        Prepared(rows.select(shown!())).load(&mut &*connection).await
+        let page = page.order(keys.expression()).select(Deal::as_select());
+        start.limited(page).load(&mut &*connection).await
     };
     let total = filtered(scope, filter, request).select(count_star());
-    let id = |deal: &DealSummary| (deal.row.tenant_id, deal.row.id);
-    window
+    let id = |deal: &Deal| (deal.tenant_id, deal.id);
+    let page: Page<Deal> = window
         .fetch_from(ctx, connection, keys, id, rows, || {
             Prepared(total).get_result(&mut &*connection)
         })
-        .await
+        .await?;
+    let kept = ctx.call().provided::<BesideDeals>()?;
+    let load = async |missing: HashSet<Uuid>| {
+        let shown = in_scope(scope).filter(deals::id.one_of(missing.into_iter().collect::<Vec<_>>()));
+        let shown = shown.select((deals::id, beside!()));
+        let found: Vec<(Uuid, BesideDeal)> = Prepared(shown).load(&mut &*connection).await?;
+        Ok(found)
+    };
+    let mut beside = ctx.beside(&kept.0, page.items.iter().map(|deal| deal.id), load).await?;
+    Ok(page.map(|row| {
+        let beside = beside.remove(&row.id).unwrap_or_default();
+        DealSummary { row, beside }
+    }))
 }
 
 /// Returns the deal with this id, if it is visible.
@@ -165,7 +192,10 @@ pub async fn list(
 /// # Errors
 /// When the database can't be reached.
 pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<DealSummary>> {
-    let statement = in_scope(scope).filter(deals::id.eq(id)).into_boxed().select(shown!());
+    let statement = in_scope(scope)
+        .filter(deals::id.eq(id))
+        .into_boxed()
+        .select((Deal::as_select(), beside!()));
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backoffice_core::collections::Versioned;
 use backoffice_core::db::Recurring;
+use backoffice_core::list::Beside;
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
@@ -54,45 +54,33 @@ group by up.tenant_id, up.leaf";
 /// Most organizations of which facts are kept in memory.
 const MOST_KEPT: u64 = 10_000;
 
-/// Identifies the facts about an organization for callers who see all organizations of their tenants: the visible tenant (`None` = all), the caller's
-/// tenant, whose versions count too, and the organization.
-type FactsKey = (Option<Uuid>, Uuid, Uuid);
-
-/// The facts that are known at the present version of the organizations.
+/// The facts for callers who see all organizations of a tenant.
 #[derive(Debug)]
-pub(crate) struct KnownFacts(Versioned<FactsKey, Arc<Facts>>);
+pub(crate) struct KnownFacts(Beside<Arc<Facts>>);
 
 impl KnownFacts {
     pub(crate) fn new() -> Self {
-        Self(Versioned::new(MOST_KEPT))
+        Self(Beside::new(MOST_KEPT))
     }
 }
 
-/// Returns the facts about the rows of a page: from memory, as far as they were read at the version that the response shows, the rest with one
-/// statement. Facts for callers who see some organizations only are not kept: each of them may see another part of the tree.
+/// Returns the facts about the rows of a page. Those for callers who see some organizations only are not kept: each of them may see another part of
+/// the tree.
 pub(super) async fn of_page(
     connection: &AsyncPgConnection,
     ctx: &RequestContext,
     rows: &[Organization],
 ) -> Result<HashMap<Uuid, Arc<Facts>>> {
-    let (scope, own) = (ctx.scope(), ctx.identity().tenant);
+    let scope = ctx.scope();
     if scope.organizations.is_some() {
         return load(connection, scope, rows.iter()).await;
     }
-    let (known, version) = (ctx.call().provided::<KnownFacts>()?, ctx.shown_version());
-    let key = |id: Uuid| (scope.visible_tenants.one(), own, id);
-    let mut beside = known.0.find_all(rows.iter().map(|row| key(row.id)), version);
-    if !beside.missing.is_empty() {
-        let missing: HashSet<Uuid> = beside.missing.iter().map(|(.., id)| *id).collect();
+    let known = ctx.call().provided::<KnownFacts>()?;
+    let load = async |missing: HashSet<Uuid>| {
         let missing = rows.iter().filter(|row| missing.contains(&row.id));
-        let found = load(connection, scope, missing).await?;
-        let found = found.into_iter().map(|(id, facts)| (key(id), facts));
-        known.0.add(&mut beside, version, found);
-    }
-    let facts = rows
-        .iter()
-        .filter_map(|row| Some((row.id, beside.of(&key(row.id))?.clone())));
-    Ok(facts.collect())
+        load(connection, scope, missing).await
+    };
+    ctx.beside(&known.0, rows.iter().map(|row| row.id), load).await
 }
 
 /// Loads the facts about `rows`, which are visible to the scope, with one statement.
