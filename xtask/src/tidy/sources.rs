@@ -72,13 +72,21 @@ fn unscoped(text: &str) -> Vec<usize> {
         if line.contains("tenant_id") || line.contains("in_scope(") {
             // One mention is enough: the statements of a function apply to the same rows.
             pending = Some(0);
-        } else if line.contains("::table") && !line.contains("insert_into(") && !line.contains("use ") {
+        } else if has_table(line) && !line.contains("insert_into(") && !line.contains("use ") {
             pending = pending.or(Some(number));
         }
     }
     found.extend(pending);
     found.retain(|number| *number > 0);
     found
+}
+
+/// Returns whether the line names a table as a value; `of::<items::table>(query)` names its type.
+fn has_table(line: &str) -> bool {
+    line.match_indices("::table").any(|(at, _)| {
+        let name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        !line[..at].trim_end_matches(name).ends_with('<')
+    })
 }
 
 fn is_function(line: &str) -> bool {
@@ -128,6 +136,8 @@ mod tests {
 
         assert_eq!(unscoped(scoped), [0_usize; 0]);
         assert_eq!(unscoped(bare), [2]);
+        let typed = "fn c() {\n  start.of::<t::table, _>(requested(scope));\n}\n";
+        assert_eq!(unscoped(typed), [0_usize; 0]);
         assert_eq!(unscoped(&format!("{bare}{scoped}{bare}")), [2, 10]);
     }
 

@@ -99,7 +99,11 @@ pub(super) fn filtered<'a>(viewer: Viewer<'a>, filter: &'a ActionFilter) -> Boxe
         query = query.filter(logs::changed_fields.overlaps_with(fields));
     }
     let (first, end) = bounds(viewer, filter);
-    query = query.filter(logs::id.lt(end).and(logs::id.ge(first)));
+    query = query.filter(logs::id.lt(end));
+    // Without `after` there is no lower bound: PostgreSQL expects very few rows between two parameters, and would sort all of an actor.
+    if filter.after.is_some() {
+        query = query.filter(logs::id.ge(first));
+    }
     if filter.undoable_only {
         undoable(query, viewer)
     } else {
@@ -227,10 +231,12 @@ pub(super) fn order(filter: &ActionFilter) -> SqlLiteral<Untyped> {
     })
 }
 
-/// Matches entries of partitions that have not been counted.
-const UNCOUNTED: &str = "(audit_action_logs.id >= coalesce( \
-        (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000') \
-    or audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1))";
+/// Matches entries of partitions after the counted ones.
+const AFTER_COUNTED: &str = "audit_action_logs.id >= coalesce( \
+    (select p.ends from audit_counted_partitions p order by p.ends desc limit 1), '00000000-0000-0000-0000-000000000000')";
+/// Matches entries of partitions before the counted ones.
+const BEFORE_COUNTED: &str =
+    "audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1)";
 
 /// An entry with the version of the log.
 type VersionedRow = (ActionRow, Option<String>, Option<String>, i64, Option<Timestamp>);
@@ -297,10 +303,17 @@ async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: 
     let Some(counted) = counted(viewer, filter) else {
         return filtered(viewer, filter).count().get_result(connection).await;
     };
-    let others = filtered(viewer, filter).filter(dsl::sql::<Bool>(UNCOUNTED)).count();
-    let statement = diesel::select((others.single_value(), counted.select(sum()).single_value()));
-    let (others, counted): (Option<i64>, Option<i64>) = statement.get_result(connection).await?;
-    Ok(others.unwrap_or(0) + counted.unwrap_or(0))
+    // One condition on both ends would read every partition.
+    let uncounted = |condition: &str| {
+        filtered(viewer, filter)
+            .filter(dsl::sql::<Bool>(condition))
+            .count()
+            .single_value()
+    };
+    let (after, before) = (uncounted(AFTER_COUNTED), uncounted(BEFORE_COUNTED));
+    let statement = diesel::select((after, before, counted.select(sum()).single_value()));
+    let (after, before, counted): (Option<i64>, Option<i64>, Option<i64>) = statement.get_result(connection).await?;
+    Ok([after, before, counted].into_iter().flatten().sum())
 }
 
 /// The order in which the positions of entries are kept: the newest first.
@@ -388,8 +401,9 @@ async fn versioned(
     ));
     let skipped = known.map_or(filter.paging.start, |known| known.skipped);
     let limited = Limited::new(list, filter.paging.size + i64::from(!filter.include_total), skipped);
-    // The condition on a resource with its parts contains the tenant as text.
-    let recurs = !(filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some());
+    // The condition on a resource with its parts contains the tenant as text, and a range of ids is planned for its values.
+    let is_about_parts = filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some();
+    let recurs = !is_about_parts && filter.after.is_none();
     let mut shared: &AsyncPgConnection = connection;
     Ok(PreparedIf(limited, recurs).load(&mut shared).await?)
 }

@@ -39,7 +39,6 @@ impl Keys {
     }
 
     /// Returns the expression to sort by.
-    #[must_use]
     pub fn expression(self) -> SqlLiteral<Text> {
         self.order.by(self.id)
     }
