@@ -298,10 +298,18 @@ fn sum() -> SqlLiteral<Nullable<BigInt>> {
     dsl::sql("sum(entries)::bigint")
 }
 
+/// Returns whether connections keep the statements for this filter. The condition on a resource with its parts contains the tenant as text, and a
+/// range of ids is planned for its values.
+fn recurs(filter: &ActionFilter) -> bool {
+    let is_about_parts = filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some();
+    !is_about_parts && filter.after.is_none()
+}
+
 /// Returns the number of entries: one statement.
 async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: &ActionFilter) -> QueryResult<i64> {
     let Some(counted) = counted(viewer, filter) else {
-        return filtered(viewer, filter).count().get_result(connection).await;
+        let all = filtered(viewer, filter).count();
+        return PreparedIf(all, recurs(filter)).get_result(connection).await;
     };
     // One condition on both ends would read every partition.
     let uncounted = |condition: &str| {
@@ -312,7 +320,8 @@ async fn total(connection: &mut &AsyncPgConnection, viewer: Viewer<'_>, filter: 
     };
     let (after, before) = (uncounted(AFTER_COUNTED), uncounted(BEFORE_COUNTED));
     let statement = diesel::select((after, before, counted.select(sum()).single_value()));
-    let (after, before, counted): (Option<i64>, Option<i64>, Option<i64>) = statement.get_result(connection).await?;
+    let counts = PreparedIf(statement, recurs(filter)).get_result(connection).await?;
+    let (after, before, counted): (Option<i64>, Option<i64>, Option<i64>) = counts;
     Ok([after, before, counted].into_iter().flatten().sum())
 }
 
@@ -401,9 +410,6 @@ async fn versioned(
     ));
     let skipped = known.map_or(filter.paging.start, |known| known.skipped);
     let limited = Limited::new(list, filter.paging.size + i64::from(!filter.include_total), skipped);
-    // The condition on a resource with its parts contains the tenant as text, and a range of ids is planned for its values.
-    let is_about_parts = filter.include_related && filter.resource_kind.is_some() && filter.resource_id.is_some();
-    let recurs = !is_about_parts && filter.after.is_none();
     let mut shared: &AsyncPgConnection = connection;
-    Ok(PreparedIf(limited, recurs).load(&mut shared).await?)
+    Ok(PreparedIf(limited, recurs(filter)).load(&mut shared).await?)
 }
