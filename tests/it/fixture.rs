@@ -4,7 +4,7 @@ use backoffice_api_keys::commands::{CreateKey, NewKeyInput};
 use backoffice_auth::commands::{CreateRole, RoleInput, UpdateRoleAcl};
 use backoffice_auth::{AclInput, NewAccount, create_account};
 use backoffice_core::http::Json;
-use backoffice_core::{Module, Patch, RequestContext};
+use backoffice_core::{Module, Patch, RequestContext, Scope, collections};
 use backoffice_directory::commands::{CreateOrganization, CreateTenant, NewTenant, OrganizationInput};
 use backoffice_test_support::{TestApp, TestAppBuilder};
 use serde_json::{Value, json};
@@ -153,6 +153,16 @@ impl Fixture {
     /// Creates another session of an account.
     pub(crate) async fn sign_in(&self, email: &str) -> Account {
         sign_in(&self.app, email, PASSWORD).await
+    }
+
+    /// Changes the versions of all collections, as a migration that changes rows does.
+    pub(crate) async fn change_all_collections(&self) {
+        let (runtime, now) = (self.app.runtime(), self.app.now());
+        let mut connection = runtime.database.unlogged(&Scope::system()).await.expect("a connection");
+        let id = runtime.platform.ids().at(now);
+        collections::change_all(&mut connection, id, now)
+            .await
+            .expect("written");
     }
 
     /// Creates an account in a tenant's root organization and signs in.

@@ -78,8 +78,11 @@ select (c.number + s.number)::bigint as number, s.changed_at from \
     (select coalesce(sum(version), 0) as number from core_collections where kind = any($1)) c, \
     (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at from core_event_streams where name = 'log') s";
 
-/// The kinds on which the number of entries of the access log depends besides their addition.
-pub const BESIDE_ACCESS_LOG: [&str; 2] = [ALL, "audit_logs.access"];
+/// The kind of the entries of the access log. Its version changes when entries are removed or changed, not when one is added.
+pub(crate) const ACCESS_LOG: &str = "audit_logs.access";
+
+/// The kinds whose versions change when entries of the access log are removed or changed.
+pub const BESIDE_ACCESS_LOG: [&str; 2] = [ALL, ACCESS_LOG];
 
 /// Returns the tenants whose versions count for a caller of the tenant `own`: the one whose rows it sees, its own, and the platform.
 #[must_use]

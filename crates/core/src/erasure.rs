@@ -8,7 +8,6 @@ use uuid::Uuid;
 use crate::context::Call;
 use crate::db::MAINTENANCE_STATEMENT;
 use crate::error::Result;
-use crate::months::ACCESS_LOG;
 use crate::scope::Scope;
 use crate::{collections, events};
 
@@ -38,7 +37,7 @@ pub async fn erase(call: &Call, tenant: Uuid, kind: &str, id: Uuid) -> Result<i6
         .bind::<SqlUuid, _>(id)
         .get_result(&mut **connection)
         .await?;
-    events::touch(connection, call, tenant, &[collections::LOG, ACCESS_LOG]).await?;
+    events::touch(connection, call, tenant, &[collections::LOG, collections::ACCESS_LOG]).await?;
     transaction.commit().await?;
     Ok(erased.entries)
 }

@@ -19,8 +19,6 @@ use crate::time::Timestamp;
 
 /// The table of the action log.
 pub(crate) const ACTION_LOG: &str = "audit_action_logs";
-/// The kind of the entries of the access log.
-pub(crate) const ACCESS_LOG: &str = "audit_logs.access";
 /// Months that exist ahead of the present one.
 const AHEAD: i32 = 3;
 /// Two hundred years, which PostgreSQL can subtract from any instant of a clock.
@@ -75,7 +73,7 @@ const OF_CORE: &[MonthlyTable] = &[
     },
     MonthlyTable {
         name: "audit_access_logs",
-        kind: ACCESS_LOG,
+        kind: collections::ACCESS_LOG,
         kept: |config| {
             let audit: AuditConfig = config.section("audit")?;
             Ok(match audit.checked()?.access.retention_days {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;
-use backoffice_core::{Scope, collections};
 use backoffice_test_support::{Duration, TestApp};
 use serde_json::{Value, json};
 
@@ -127,12 +126,7 @@ async fn the_total_counts_what_was_added_removed_and_changed_since_the_last_read
 
     app.sql("delete from audit_access_logs where id in (select id from audit_access_logs order by id limit 3)")
         .await;
-    let runtime = app.runtime();
-    let mut connection = runtime.database.unlogged(&Scope::system()).await.expect("a connection");
-    let id = runtime.platform.ids().at(app.now());
-    collections::change_all(&mut connection, id, app.now())
-        .await
-        .expect("written");
+    fixture.change_all_collections().await;
     app.advance(Duration::minutes(1));
     let caller = fixture.sign_in(&a.tenant_admin.email).await;
     total_is_exact(&caller, "pageSize=1", "true").await;

@@ -2,7 +2,6 @@
 //! `BACKOFFICE_MODEL_CASES` sets the number of runs.
 
 use actix_web::http::Method;
-use backoffice_core::{Scope, collections};
 use backoffice_test_support::{TestApp, UndoableWrite};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -198,12 +197,7 @@ impl History {
             self.fixture.a.tenant, self.fixture.a.other
         );
         assert_eq!(app.sql(&sql).await, 1);
-        let runtime = app.runtime();
-        let mut connection = runtime.database.unlogged(&Scope::system()).await.expect("a connection");
-        let id = runtime.platform.ids().at(app.now());
-        collections::change_all(&mut connection, id, app.now())
-            .await
-            .expect("written");
+        self.fixture.change_all_collections().await;
     }
 
     /// Reads every list on both nodes with the tag that is known there.

@@ -133,7 +133,7 @@ async fn count(
     })
 }
 
-/// Returns the rows of the window and the total: two pipelined statements, and a third one after months were dropped.
+/// Returns the rows of the window and the total: two pipelined statements, and a third one if the version of the log has changed.
 pub(crate) async fn page(
     connection: &Connection,
     viewer: Viewer<'_>,

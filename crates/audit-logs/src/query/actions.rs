@@ -334,7 +334,7 @@ const NEWEST_FIRST: Keys = Order {
 .then("audit_action_logs.id");
 
 /// Returns the rows of the window and, if requested, the total. Without a total it returns one additional row if more entries follow. Sends one
-/// statement, and a second one if the total is not known at the version of the log that the first one reads. A page far from the first one begins
+/// statement, and a second one if the total is not known at the version of the log that the first one reads. A page after the first one begins
 /// at an entry of which an earlier request has found the position ([`Window::fetch_from`](backoffice_core::list::Window::fetch_from)).
 pub(crate) async fn page(
     connection: &Connection,
