@@ -1,11 +1,15 @@
 //! The served documents: created once, kept for the life of the process.
 
-use std::sync::{Arc, OnceLock};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use actix_web::web::Bytes;
 use backoffice_core::module::document;
 use backoffice_core::text::hex;
 use backoffice_core::{Error, Module, Result};
+use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use utoipa_swagger_ui::Config;
 
@@ -37,6 +41,17 @@ pub(crate) struct Docs {
     pub(crate) version_text: Tagged,
     document: OnceLock<Tagged>,
     browser: Arc<Config<'static>>,
+    /// The files that were requested without compression, by name. Their number is that of the files in the program.
+    inflated: Mutex<HashMap<String, Bytes>>,
+}
+
+/// A file of the API browser.
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    pub(crate) bytes: Bytes,
+    pub(crate) content_type: String,
+    /// Whether the bytes are compressed with gzip.
+    pub(crate) compressed: bool,
 }
 
 impl Docs {
@@ -51,6 +66,7 @@ impl Docs {
             version_text: Tagged::new(version.into_bytes()),
             document: OnceLock::new(),
             browser: Arc::new(browser),
+            inflated: Mutex::default(),
         }
     }
 
@@ -67,17 +83,45 @@ impl Docs {
         Ok(self.document.get_or_init(|| document).clone())
     }
 
-    /// Returns a file of the API browser with its content type; `""` is the page.
-    pub(crate) fn file(&self, name: &str) -> Option<(Bytes, String)> {
+    /// Returns a file of the API browser, `""` being the page: as it is in the program, where most files are compressed, or inflated for a
+    /// client that does not accept gzip.
+    ///
+    /// # Errors
+    /// 500 for a file of the program that can't be inflated.
+    pub(crate) fn file(&self, name: &str, accepts_gzip: bool) -> Result<Option<File>> {
         // An error means assets that are not valid UTF-8; such a page does not exist.
-        let file = utoipa_swagger_ui::serve(name, Arc::clone(&self.browser))
-            .ok()
-            .flatten()?;
-        let bytes = match file.bytes {
-            std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-            std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
+        let Some(file) = utoipa_swagger_ui::serve(name, Arc::clone(&self.browser)).ok().flatten() else {
+            return Ok(None);
         };
-        Some((bytes, file.content_type))
+        let stored = match file.bytes {
+            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            Cow::Owned(bytes) => Bytes::from(bytes),
+        };
+        let compressed = file.gzpipped && accepts_gzip;
+        let bytes = match file.gzpipped && !accepts_gzip {
+            true => self.inflated(name, &stored)?,
+            false => stored,
+        };
+        Ok(Some(File {
+            bytes,
+            content_type: file.content_type,
+            compressed,
+        }))
+    }
+
+    /// Inflates a file once: clients that accept no gzip are rare, and repeat their requests.
+    fn inflated(&self, name: &str, stored: &[u8]) -> Result<Bytes> {
+        let known = || self.inflated.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = known().get(name) {
+            return Ok(bytes.clone());
+        }
+        let mut bytes = Vec::new();
+        GzDecoder::new(stored)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Error::Internal(Box::new(error)))?;
+        let bytes = Bytes::from(bytes);
+        known().insert(name.to_owned(), bytes.clone());
+        Ok(bytes)
     }
 }
 
@@ -86,8 +130,8 @@ mod tests {
     use super::*;
 
     fn text(docs: &Docs, name: &str) -> String {
-        let (bytes, _) = docs.file(name).expect("a file");
-        String::from_utf8(bytes.to_vec()).expect("text")
+        let file = docs.file(name, false).expect("readable").expect("a file");
+        String::from_utf8(file.bytes.to_vec()).expect("text")
     }
 
     #[test]
@@ -112,11 +156,34 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_inflated_once_for_clients_without_gzip() {
+        let docs = Docs::new("1".to_owned());
+        let file = |accepts_gzip| {
+            docs.file("swagger-ui.css", accepts_gzip)
+                .expect("readable")
+                .expect("a file")
+        };
+
+        let (compressed, first, second) = (file(true), file(false), file(false));
+
+        assert!(compressed.compressed && !first.compressed);
+        assert!(compressed.bytes.len() * 3 < first.bytes.len());
+        assert_eq!(first.bytes.as_ptr(), second.bytes.as_ptr());
+        let mut inflated = Vec::new();
+        GzDecoder::new(&compressed.bytes[..])
+            .read_to_end(&mut inflated)
+            .expect("gzip");
+        assert_eq!(inflated, first.bytes);
+    }
+
+    #[test]
     fn an_unknown_file_is_absent() {
         let docs = Docs::new("1".to_owned());
 
-        assert!(docs.file("nothing.js").is_none());
-        assert!(docs.file("../Cargo.toml").is_none());
+        for accepts_gzip in [false, true] {
+            assert!(docs.file("nothing.js", accepts_gzip).expect("readable").is_none());
+            assert!(docs.file("../Cargo.toml", accepts_gzip).expect("readable").is_none());
+        }
     }
 
     #[test]

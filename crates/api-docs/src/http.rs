@@ -3,11 +3,11 @@
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue,
+    IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Bytes;
-use backoffice_core::http::{AcceptedRange, Access, Path, Raw, Redirect, Routes};
+use backoffice_core::http::{AcceptedRange, Access, Path, Raw, Redirect, Routes, accepted_ranges};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{API_PREFIX, Error, INTERFACE_VERSION, Rejection, Result, Visitor};
 use serde::Deserialize;
@@ -40,7 +40,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .get("/docs/", Access::Public, get_docs_page)
         .about("API browser")
         .produces(&["text/html; charset=utf-8"])
-        .sends_headers(&["Content-Security-Policy"]);
+        .sends_headers(&["Content-Encoding", "Content-Security-Policy", "Vary"]);
     routes
         .get("/docs/{file}", Access::Public, get_docs_file)
         .about("A file of the API browser")
@@ -51,7 +51,7 @@ pub(crate) fn routes(routes: &mut Routes) {
             "image/png",
             "application/octet-stream",
         ])
-        .sends_headers(&["Content-Security-Policy"]);
+        .sends_headers(&["Content-Encoding", "Content-Security-Policy", "Vary"]);
 }
 
 async fn get_version(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
@@ -84,8 +84,8 @@ async fn redirect_to_docs(_visitor: Visitor) -> Result<Redirect<307>> {
     })
 }
 
-async fn get_docs_page(visitor: Visitor) -> Result<Raw> {
-    file(&visitor, "")
+async fn get_docs_page(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
+    file(&visitor, &request, "")
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -94,23 +94,30 @@ struct DocsFile {
     file: String,
 }
 
-async fn get_docs_file(visitor: Visitor, path: Path<DocsFile>) -> Result<Raw> {
-    file(&visitor, &path.0.file)
+async fn get_docs_file(visitor: Visitor, request: HttpRequest, path: Path<DocsFile>) -> Result<Raw> {
+    file(&visitor, &request, &path.0.file)
 }
 
-fn file(visitor: &Visitor, name: &str) -> Result<Raw> {
-    let Some((bytes, content_type)) = visitor.provided::<Docs>()?.file(name) else {
+fn file(visitor: &Visitor, request: &HttpRequest, name: &str) -> Result<Raw> {
+    let accepts_gzip = accepted_ranges(request.headers(), ACCEPT_ENCODING)
+        .iter()
+        .any(|coding| coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip"));
+    let Some(file) = visitor.provided::<Docs>()?.file(name, accepts_gzip)? else {
         return Err(Rejection::not_found("Not Found").into());
     };
-    let headers = vec![
+    let mut headers = vec![
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (VARY, HeaderValue::from_static("Accept-Encoding")),
     ];
+    if file.compressed {
+        headers.push((CONTENT_ENCODING, HeaderValue::from_static("gzip")));
+    }
     Ok(Raw {
         status: StatusCode::OK,
-        content_type: with_charset(&content_type),
-        bytes,
+        content_type: with_charset(&file.content_type),
+        bytes: file.bytes,
         headers,
     })
 }

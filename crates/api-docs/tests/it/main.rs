@@ -98,3 +98,20 @@ async fn the_browser_is_served_from_here_alone() {
     }
     assert_eq!(unknown.status, 404);
 }
+
+#[actix_web::test]
+async fn files_of_the_browser_are_compressed_for_clients_that_accept_it() {
+    let app = TestApp::new(&MODULES).await;
+    let of = async |accepted| get(&app, "/docs/swagger-ui.css", ("Accept-Encoding", accepted)).await;
+
+    let (compressed, unwanted, plain) = (of("br;q=1, gzip").await, of("gzip;q=0").await, of("identity").await);
+
+    assert_eq!(compressed.header("content-encoding").as_deref(), Some("gzip"));
+    assert_eq!(compressed.header("vary").as_deref(), Some("Accept-Encoding"));
+    for response in [unwanted, plain] {
+        assert_eq!(response.status, 200);
+        assert_eq!(response.header("content-encoding"), None);
+        assert_eq!(response.header("vary").as_deref(), Some("Accept-Encoding"));
+        assert!(response.text().contains(".swagger-ui"));
+    }
+}
