@@ -71,6 +71,35 @@ async fn aud_9_undos_on_two_nodes_meet_in_the_database() {
     assert_eq!(entries(&fixture, "undo").await, 1);
 }
 
+/// Number of commands of a tenant that a process executes at once.
+const WRITERS: usize = 6;
+
+#[actix_web::test]
+async fn commands_that_wait_for_a_lock_delay_others_but_do_not_stop_them() {
+    let fixture = Fixture::of(builder().pool_size(16)).await;
+    let (app, token, role) = (&fixture.app, &fixture.a.tenant_admin.token, fixture.a.role);
+    let rename = async |number| {
+        let call = Call::put("/auth/roles", json!({"id": role, "name": format!("Name {number}")}));
+        call.send(app, token).await.status
+    };
+    app.sql(&format!(
+        "begin; select 1 from auth_roles where id = '{role}' for update"
+    ))
+    .await;
+
+    let waiting = join_all((0..WRITERS).map(rename));
+    let (waited, another) = join(waiting, async {
+        let call = Call::post("/auth/roles", json!({"name": "Another"}));
+        let status = call.send(app, token).await.status;
+        app.sql("rollback").await;
+        status
+    })
+    .await;
+
+    assert_eq!(another, 201);
+    assert_eq!(waited, [200; WRITERS]);
+}
+
 /// Number of rounds of an edit concurrent with the undo of the previous edit.
 const ROUNDS: usize = 1000;
 

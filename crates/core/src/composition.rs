@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::access_log;
 use crate::acl::Catalogue;
 use crate::collections::{CountedRows, Marks, SharedVersions, Totals};
+use crate::command::WriteTurns;
 use crate::config::{AuditConfig, Config, ConfigError, HttpConfig, RateLimitConfig};
 use crate::events::EventServices;
 use crate::http::internal::InternalRequests;
@@ -98,6 +99,7 @@ impl Platform {
         provided.insert(Arc::new(Marks::new()));
         provided.insert(Arc::new(CountedRows::new()));
         provided.insert(Arc::new(SharedVersions::default()));
+        provided.insert(Arc::new(WriteTurns::default()));
         provided.insert(Arc::new(HttpServices::new(&http, &limits)));
         provided.insert(Arc::new(InternalRequests::default()));
         provided.insert(Arc::new(JobServices::new(jobs, registry.jobs)));

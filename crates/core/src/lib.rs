@@ -43,6 +43,7 @@ pub mod shutdown;
 pub mod slug;
 pub mod text;
 pub mod time;
+mod turns;
 pub mod vault;
 
 pub use acl::{DefaultGrant, Feature};

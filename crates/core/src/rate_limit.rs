@@ -17,6 +17,7 @@ use crate::error::{Error, Rejection, Result};
 use crate::platform::Platform;
 use crate::scope::Scope;
 use crate::time::Timestamp;
+use crate::turns::{Turn, Turns};
 
 /// A declared limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub struct RateLimits {
     declared: BTreeSet<&'static str>,
     changed: BTreeMap<String, (i32, i32)>,
     exceeded: Exceeded,
-    turns: Vec<tokio::sync::Mutex<()>>,
+    turns: Turns<String>,
 }
 
 /// Time for which a node rejects from memory before it queries the database again, if another node may have lifted the limit.
@@ -66,8 +67,6 @@ const REMEMBERED: Duration = Duration::seconds(1);
 /// Maximum number of remembered keys.
 const REMEMBERED_KEYS: usize = 10_000;
 
-/// Maximum number of networks that are counted at the same time where requests of one network are counted one after the other.
-const TURNS: usize = 256;
 /// Longest wait for the preceding requests of a network.
 const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
@@ -178,7 +177,7 @@ impl RateLimits {
             declared,
             changed,
             exceeded: Exceeded::default(),
-            turns: (0..TURNS).map(|_| tokio::sync::Mutex::default()).collect(),
+            turns: Turns::new(1),
         })
     }
 
@@ -226,15 +225,14 @@ impl RateLimits {
     ///
     /// # Errors
     /// 503 when the preceding requests take too long.
-    pub(crate) async fn turn(&self, network: &str) -> Result<Option<tokio::sync::MutexGuard<'_, ()>>> {
-        let hash = Sha256::digest(network.as_bytes());
-        let Some(turn) = self.turns.get(usize::from(hash[0]) % TURNS).filter(|_| self.enabled) else {
+    pub(crate) async fn turn(&self, network: &str) -> Result<Option<Turn<'_, String>>> {
+        if !self.enabled {
             return Ok(None);
-        };
-        let taken = tokio::time::timeout(TURN_TIMEOUT, turn.lock()).await;
+        }
+        let taken = self.turns.take(network.to_owned(), TURN_TIMEOUT).await;
         taken
             .map(Some)
-            .map_err(|_| Error::Unavailable("the limits are counted too slowly".into()))
+            .ok_or_else(|| Error::Unavailable("the limits are counted too slowly".into()))
     }
 
     /// Counts one request of this subject against each of these limits.

@@ -17,6 +17,7 @@ const ORDER: &[&str] = &[
     "poll",
     "error",
     "batches",
+    "turns",
     "text",
     "decimal",
     "slug",

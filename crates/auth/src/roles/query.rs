@@ -10,7 +10,7 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
-use diesel::dsl::{Filter, count_star, exists, not};
+use diesel::dsl::{Filter, auto_type, count_star, exists, not, select};
 use diesel::pg::Pg;
 use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -19,7 +19,6 @@ use diesel::{
     QueryableByName, SelectableHelper, sql_query,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::model::{Role, RoleAcl};
@@ -80,12 +79,16 @@ pub(crate) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg>
     if context.rights().is_super_admin {
         return query;
     }
-    query.filter(not(exists(
-        acls::table
-            .filter(acls::tenant_id.eq(roles::tenant_id))
-            .filter(acls::role_id.eq(roles::id))
-            .filter(acls::is_super_admin),
-    )))
+    query.filter(not(exists(super_admin_acl())))
+}
+
+/// Returns the access control list of a role, if it has the super-admin flag.
+#[auto_type(no_type_alias)]
+fn super_admin_acl() -> _ {
+    acls::table
+        .filter(acls::tenant_id.eq(roles::tenant_id))
+        .filter(acls::role_id.eq(roles::id))
+        .filter(acls::is_super_admin)
 }
 
 /// Locks roles that the caller may see, by ascending id.
@@ -94,25 +97,23 @@ pub(crate) async fn lock(
     context: &RequestContext,
     ids: &[Uuid],
 ) -> Result<Vec<LockedRow>> {
-    let rows = in_scope(context.scope()).filter(roles::id.one_of(ids)).order(roles::id);
-    let rows = rows.select(Role::as_select()).for_update();
+    let rows = in_scope(context.scope()).filter(roles::id.one_of(ids));
     if context.rights().is_super_admin {
+        let rows = rows.order(roles::id).select(Role::as_select()).for_update();
         return Ok(crud::locked(rows.load::<Role>(&mut &*connection).await?));
     }
-    // A row lock and a sub-select on another table can't be combined in one statement, so visibility is queried by one of its own.
-    let seen = visible(context)
-        .filter(roles::id.one_of(ids))
-        .select((roles::tenant_id, roles::id));
-    let (seen, mut rows) = try_join(
-        seen.load::<(Uuid, Uuid)>(&mut &*connection),
-        rows.load::<Role>(&mut &*connection),
-    )
-    .await?;
-    if seen.iter().any(|(tenant, _)| *tenant == PLATFORM_TENANT) {
+    let rows = rows.filter(not(exists(super_admin_acl())));
+    let rows = rows.order(roles::id).select(Role::as_select()).for_update();
+    let rows: Vec<Role> = rows.load(&mut &*connection).await?;
+    if rows.len() < ids.len() {
         // Other callers see global roles, but row-level security lets them neither lock nor write one.
-        return Err(crate::Error::GlobalRole.into());
+        let of_platform = visible(context)
+            .filter(roles::id.one_of(ids))
+            .filter(roles::tenant_id.eq(PLATFORM_TENANT));
+        if select(exists(of_platform)).get_result(&mut &*connection).await? {
+            return Err(crate::Error::GlobalRole.into());
+        }
     }
-    rows.retain(|row| seen.contains(&(row.tenant_id, row.id)));
     Ok(crud::locked(rows))
 }
 
@@ -346,7 +347,7 @@ pub(crate) async fn resolve(
 /// Whether a user holds the role.
 pub(crate) async fn is_held(connection: &mut AsyncPgConnection, tenant: Uuid, role: Uuid) -> Result<bool> {
     use crate::schema::auth_user_roles as links;
-    let held: bool = diesel::select(exists(
+    let held: bool = select(exists(
         links::table
             .filter(links::role_tenant_id.eq(tenant))
             .filter(links::role_id.eq(role)),

@@ -155,7 +155,7 @@ pub(crate) async fn lock(
 ) -> Result<Vec<LockedRow>> {
     let seen = seen(connection, context, ids).await?;
     let rows = in_scope(context.scope())
-        .filter(users::id.eq_any(seen))
+        .filter(users::id.one_of(seen))
         .order(users::id);
     let rows = rows.select((users::id, users::tenant_id)).for_update();
     Ok(rows.prepared().load(&mut &*connection).await?)

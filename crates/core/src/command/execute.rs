@@ -53,6 +53,7 @@ fn carry_out<'a>(
                 info,
                 entity: &*entity,
             };
+            let turn = context.write_turn(first_tenant(context, command.target())).await;
             let (mut tx, locked) = begin(context, &execution).await?;
             let mut place = EntryLocation::default();
             match run(&execution, &mut tx, locked, &mut place, steps).await {
@@ -78,6 +79,7 @@ fn carry_out<'a>(
                 }
                 Err(Error::Collision(_)) if collisions.may_repeat() => {
                     tx.roll_back().await;
+                    drop(turn);
                     collisions.pause(context.ids()).await;
                 }
                 Err(error) => {

@@ -121,7 +121,10 @@ struct Numbered {
     seq: i64,
 }
 
-const WRITE: &str = "\
+macro_rules! statement {
+    ($($linked:literal)?) => {
+        concat!(
+            "\
 with known as (
     select version from audit_resource_versions where tenant_id = $1 and resource_kind = $2 and resource_id = $3
 ), moved as (
@@ -151,11 +154,9 @@ with known as (
          case $19 when 'next' then moved.version when 'again' then $6 end,
          $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $34, $39, $5, $5
     from stream, moved
-), linked as (
-    insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
-    select distinct $1, (substr($4::text, 1, 14) || '7' || substr(md5($4::text || r)::uuid::text, 16))::uuid,
-        split_part(r, ':', 1), substr(r, strpos(r, ':') + 1), $4
-    from unnest($18) as r
+",
+            $($linked,)?
+            "\
 ), announced as (
     insert into core_outbox_events
         (tenant_id, id, seq, organization_id, name, payload, browser, feature, audience_id, log_id, request_id, occurred_at,
@@ -169,7 +170,23 @@ with known as (
     from stream, unnest($40) as k order by k
     on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = $5
 )
-select seq from stream";
+select seq from stream"
+        )
+    };
+}
+
+/// Writes an entry that other resources do not show in their history, as most are.
+const WRITE: &str = statement!();
+/// Writes an entry with its links to other resources.
+const WRITE_LINKED: &str = statement!(
+    "\
+), linked as (
+    insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+    select distinct $1, (substr($4::text, 1, 14) || '7' || substr(md5($4::text || r)::uuid::text, 16))::uuid,
+        split_part(r, ':', 1), substr(r, strpos(r, ':') + 1), $4
+    from unnest($18) as r
+"
+);
 
 /// Writes the entry and returns its commit number in the tenant.
 pub(super) async fn write(
@@ -193,7 +210,7 @@ pub(super) async fn write(
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
     let (parent_kind, parent_id) = place.parent.unzip();
-    let statement = PreparedSql::new(WRITE)
+    let statement = PreparedSql::new(if place.related.is_empty() { WRITE } else { WRITE_LINKED })
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(command.kind)
         .bind::<Text, _>(entry.resource.to_string())

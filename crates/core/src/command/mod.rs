@@ -21,6 +21,7 @@ mod steps;
 mod token;
 mod tx;
 mod versions;
+mod write_turns;
 
 use std::future::Future;
 
@@ -43,6 +44,7 @@ pub use response::CommandResponse;
 pub use snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
 pub use token::UndoToken;
 pub use tx::Tx;
+pub(crate) use write_turns::WriteTurns;
 
 /// The effect of a command on its resource; the only source of `actionType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

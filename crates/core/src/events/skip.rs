@@ -36,7 +36,8 @@ pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp, tenants: Op
     // Numbers are assigned under a lock that is held until the commit, so a snapshot with the end of a stream has all events before it.
     let (condition, most) = match tenants {
         None => ("$5 is null", MOST_DUE),
-        Some(tenants) => ("c.tenant_id = any($5)", tenants.len()),
+        // Like the subscribers, as a list of unknown length: the statement is planned once (decision 51).
+        Some(tenants) => ("c.tenant_id = any(array(select unnest($5)))", tenants.len()),
     };
     let statement = sql_query(format!(
         "with wanted as (
@@ -45,7 +46,7 @@ pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp, tenants: Op
             select c.tenant_id, c.id, c.subscriber, c.last_seq, least(s.last_seq, c.last_seq + $4) as end_seq, s.last_seq as stream_seq
             from core_event_cursors c
             join core_event_streams s on s.tenant_id = c.tenant_id and s.name = 'log'
-            where c.subscriber = any($2) and c.last_seq < s.last_seq and c.attempt = 0 and {condition}
+            where c.subscriber = any(array(select unnest($2))) and c.last_seq < s.last_seq and c.attempt = 0 and {condition}
             order by c.tenant_id, c.id
             for update of c skip locked
         ), reached as (
@@ -62,7 +63,7 @@ pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp, tenants: Op
         select tenant_id from reached where seq < stream_seq
         union
         select c.tenant_id from core_event_cursors c
-        where c.subscriber = any($2) and c.attempt > 0 and c.next_at <= $1 and (c.lease_until is null or c.lease_until < $1) and {condition}
+        where c.subscriber = any(array(select unnest($2))) and c.attempt > 0 and c.next_at <= $1 and (c.lease_until is null or c.lease_until < $1) and {condition}
         limit $6"
     ))
     .bind::<Timestamptz, _>(now)

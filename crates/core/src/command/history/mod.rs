@@ -188,6 +188,7 @@ async fn run<A: CommandResponse>(
     let mut collisions = Collisions::default();
     loop {
         let tenant = context.scope().tenant.unwrap_or(context.identity().tenant);
+        let turn = context.write_turn(tenant).await;
         let mut tx = Tx::begin(context, tenant).await?;
         let mut found = None;
         match request.run(&mut tx, &mut found, &response).await {
@@ -200,6 +201,7 @@ async fn run<A: CommandResponse>(
             }
             Err(Error::Collision(_)) if collisions.may_repeat() => {
                 tx.roll_back().await;
+                drop(turn);
                 collisions.pause(context.ids()).await;
             }
             Err(error) => {
