@@ -45,6 +45,8 @@ pub enum Error {
     UnknownPartition,
     /// A public partition that the caller may not choose.
     PublicPartition,
+    /// Partitions can't be written in a demonstration.
+    DemoLocked,
     /// The type of record has constraints, and none for this field.
     UnknownField,
     /// The field does not accept files of this type.
@@ -126,6 +128,11 @@ impl Error {
                 StatusCode::FORBIDDEN,
                 "This public partition can't be chosen",
                 Some("public_partition_refused"),
+            ),
+            Self::DemoLocked => (
+                StatusCode::FORBIDDEN,
+                "Partitions are locked in demo mode",
+                Some("demo_locked"),
             ),
             Self::UnknownField => bad("The type of record has no such field", "unknown_field_key"),
             Self::TypeNotAllowed => (

@@ -13,6 +13,7 @@ mod hosts;
 mod http;
 mod images;
 mod interceptors;
+mod known;
 pub mod model;
 mod navigation;
 pub mod query;
@@ -32,10 +33,13 @@ use backoffice_core::db::Migrations;
 use backoffice_core::registry::{Registry, Startup};
 use backoffice_egress::Egress;
 use diesel_migrations::embed_migrations;
+use futures_util::FutureExt;
+use futures_util::future::join;
 
 pub use config::{AttachmentsConfig, OcrConfig, S3Config, ScanConfig};
 pub use extraction::{OcrProvider, ScannedDocument, run_child};
 pub use hosts::{DeclaredField, Host};
+pub use known::{ImagesOfTenant, KnownImages};
 pub use relocation::enqueue_move;
 pub use upload::Scanner;
 
@@ -61,7 +65,11 @@ pub static MODULE: Module = Module {
     routes: http::routes,
     register,
     start,
-    background: stores::background,
+    background: |runtime| {
+        let known = runtime.platform.provided().get::<KnownImages>()?;
+        let work = join(known.watch(runtime.clone()), stores::clean_up(runtime));
+        Some(work.map(drop).boxed())
+    },
     ..Module::EMPTY
 };
 
@@ -112,5 +120,6 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let egress = egress.also_allowing("attachments.s3.allowed_endpoints", &config.s3.allowed_endpoints)?;
     let stores = Stores::new(folders, startup.vault()?, egress);
     startup.provide(Arc::new(Files::new(config, stores, spool, images)));
+    startup.provide(Arc::new(known::new_cache()));
     Ok(())
 }

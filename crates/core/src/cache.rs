@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use moka::sync::Cache;
@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::db::{Connection, Prepared};
 use crate::error::Result;
+use crate::ids::PLATFORM_TENANT;
 use crate::platform::Runtime;
 use crate::poll::Poll;
 use crate::scope::Scope;
@@ -35,14 +36,24 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes that a value takes at least.
 const LEAST_BYTES: u32 = 4096;
 
-/// The version of the kinds in a tenant: the sum of their numbers, and the last change. The time differs after a backup was restored, when numbers occur again.
+/// The version of the kinds in a tenant and in the platform's tenant, whose rows all tenants use: the sum of their numbers, and the last change. The
+/// time differs after a backup was restored, when numbers occur again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct KindVersion {
     number: i64,
     changed_at: Option<Timestamp>,
 }
 
-/// One value for each tenant, which follows from the tenant's rows of some kinds.
+impl KindVersion {
+    fn and(self, other: Self) -> Self {
+        Self {
+            number: self.number + other.number,
+            changed_at: self.changed_at.max(other.changed_at),
+        }
+    }
+}
+
+/// One value for each tenant, which follows from rows of some kinds: the tenant's, and those of the platform's tenant.
 pub struct TenantCache<V> {
     kinds: &'static [&'static str],
     values: Cache<Uuid, (KindVersion, Arc<V>)>,
@@ -120,10 +131,13 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
         AtomicU64::load(&self.forgotten, Ordering::Acquire)
     }
 
-    /// Drops the value of a tenant on this node, after the commit that has changed the rows.
+    /// Drops the value of a tenant on this node, after the commit that has changed the rows; those of all tenants after a change in the platform's.
     pub fn forget(&self, tenant: Uuid) {
         self.forgotten.fetch_add(1, Ordering::AcqRel);
-        self.values.invalidate(&tenant);
+        match tenant {
+            PLATFORM_TENANT => self.values.invalidate_all(),
+            _ => self.values.invalidate(&tenant),
+        }
     }
 
     /// Returns the rounds in which the versions are read, so that tests can request one.
@@ -150,15 +164,28 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
     /// Drops the values whose version is not the present one.
     async fn check(&self, runtime: &Runtime) -> Result<()> {
         let kept: Vec<(Uuid, KindVersion)> = self.values.iter().map(|(tenant, (at, _))| (*tenant, at)).collect();
-        let tenants: Vec<Uuid> = kept.iter().map(|(tenant, _)| *tenant).collect();
+        if kept.is_empty() {
+            // A value that is kept from now on has a version that was read later.
+            return Ok(());
+        }
+        let tenants: Vec<Uuid> = kept
+            .iter()
+            .map(|(tenant, _)| *tenant)
+            .chain([PLATFORM_TENANT])
+            .collect();
         let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
         let statement = sql_query(VERSIONS)
             .bind::<Array<Text>, _>(self.kinds)
             .bind::<Array<SqlUuid>, _>(tenants);
         let found: Vec<VersionRow> = Prepared(statement).load(&mut *connection).await?;
         let present: HashMap<Uuid, KindVersion> = found.into_iter().map(|row| (row.tenant_id, row.version())).collect();
+        let version = |tenant| present.get(&tenant).copied().unwrap_or_default();
         for (tenant, at) in kept {
-            if present.get(&tenant).copied().unwrap_or_default() != at {
+            let of_tenant = match tenant {
+                PLATFORM_TENANT => KindVersion::default(),
+                _ => version(tenant),
+            };
+            if of_tenant.and(version(PLATFORM_TENANT)) != at {
                 self.forget(tenant);
             }
         }
@@ -196,9 +223,10 @@ async fn version_of(
 ) -> Result<KindVersion> {
     let statement = sql_query(VERSIONS)
         .bind::<Array<Text>, _>(kinds)
-        .bind::<Array<SqlUuid>, _>(vec![tenant]);
-    let found: Option<VersionRow> = Prepared(statement).get_result(connection).await.optional()?;
-    Ok(found.map_or_else(KindVersion::default, |row| row.version()))
+        .bind::<Array<SqlUuid>, _>(vec![tenant, PLATFORM_TENANT]);
+    let found: Vec<VersionRow> = Prepared(statement).load(connection).await?;
+    let versions = found.iter().map(VersionRow::version);
+    Ok(versions.fold(KindVersion::default(), KindVersion::and))
 }
 
 #[cfg(test)]

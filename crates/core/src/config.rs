@@ -265,6 +265,8 @@ pub struct AppConfig {
     pub login_path: String,
     /// Path of the console. Default `/backend`.
     pub console_path: String,
+    /// Whether this is a demonstration, in which visitors may not change where files are stored. Default `false`.
+    pub demo: bool,
 }
 
 impl Default for AppConfig {
@@ -274,6 +276,7 @@ impl Default for AppConfig {
             allowed_origins: Vec::new(),
             login_path: "/login".to_owned(),
             console_path: "/backend".to_owned(),
+            demo: false,
         }
     }
 }

@@ -133,7 +133,7 @@ pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
         etag: Some(hex(&file.row.sha256)),
         modified: file.row.created_at,
         content_type: header(&content_type)?,
-        headers: headers(&file, kind, forced)?,
+        headers: headers(&file.row, file.is_public, kind, forced)?,
         contents: Contents::Stream(Box::new(move |range| {
             metrics::counter!("attachments_served_bytes_total").increment(range.end - range.start);
             Box::pin(async move {

@@ -9,10 +9,12 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::file::original;
-use super::reading::{Readable, header, headers, readable};
+use super::reading::{Readable, check, header, headers, readable};
 use crate::error::Error;
 use crate::files::Files;
-use crate::images::{Image, ImageBox, RENDERER, Source};
+use crate::images::{Image, ImageBox, RENDERER, Source, Variant};
+use crate::known;
+use crate::model::Attachment;
 
 /// Formats of files that are rendered.
 const RENDERED: [&str; 5] = ["bmp", "gif", "jpeg", "png", "webp"];
@@ -102,6 +104,27 @@ async fn get_named_attachment_image(
 
 async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditions) -> Result<FileResponse> {
     let size = ImageBox::parse(&query.width, &query.height, &query.crop_type)?;
+    let call = match caller {
+        Caller::SignedIn(ctx) => ctx.call(),
+        Caller::Visitor(visitor) => visitor,
+    };
+    let known = match caller {
+        Caller::SignedIn(ctx) if size.is_some() => ctx.scope().tenant,
+        _ => None,
+    };
+    // Before the row is read, so that a later change drops it.
+    let known = match known {
+        Some(tenant) => Some(known::images_of(call, tenant).await?),
+        None => None,
+    };
+    if let Some(size) = size
+        && let Some(known) = known.as_ref().and_then(|known| known.find(id))
+        && check(caller, &known.row, known.is_public).is_ok()
+        && let Some(image) = kept(call, &known.row, size).await?
+    {
+        let image = picture(call, &known.row, known.is_public, size, image)?;
+        return conditions.without_ranges().respond(image).await;
+    }
     let file = readable(caller, id).await?;
     let is_avif = file.row.mime_type == "image/avif" && size.is_none();
     let can_be_rendered = file
@@ -115,16 +138,26 @@ async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditi
     let Some(size) = size else {
         return conditions.respond(original(file, false).await?).await;
     };
-    let call = match caller {
-        Caller::SignedIn(ctx) => ctx.call(),
-        Caller::Visitor(visitor) => visitor,
-    };
     let image = resized(call, &file, size).await?;
+    if let Some(known) = known {
+        known.keep(file.row.clone(), file.is_public);
+    }
+    let image = picture(call, &file.row, file.is_public, size, image)?;
     conditions.without_ranges().respond(image).await
 }
 
-/// Returns the image of a file in a size.
-async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Download> {
+/// Returns the image of a file in a size, if it is in the cache.
+async fn kept(call: &Call, row: &Attachment, size: ImageBox) -> Result<Option<Image>> {
+    let variant = Variant {
+        tenant: row.tenant_id,
+        id: row.id,
+        size,
+    };
+    Ok(call.provided::<Files>()?.images.kept(variant).await)
+}
+
+/// Returns the image of a file in a size, rendered if it is not in the cache.
+async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Image> {
     let source = Source {
         tenant: file.row.tenant_id,
         id: file.row.id,
@@ -134,23 +167,26 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Downloa
         width: file.row.image_width.unwrap_or_default(),
         height: file.row.image_height.unwrap_or_default(),
     };
-    let files = call.provided::<Files>()?;
-    let image = files.images.get(&source, size).await?;
+    call.provided::<Files>()?.images.get(&source, size).await
+}
+
+/// Returns what is sent of an image.
+fn picture(call: &Call, row: &Attachment, is_public: bool, size: ImageBox, image: Image) -> Result<Download> {
     let content_type = image.content_type();
     let served = metrics::counter!("attachments_served_bytes_total");
     Ok(Download {
         length: image.length(),
-        etag: Some(format!("{}-{}-v{RENDERER}", hex(&file.row.sha256), size.name())),
-        modified: file.row.created_at,
+        etag: Some(format!("{}-{}-v{RENDERER}", hex(&row.sha256), size.name())),
+        modified: row.created_at,
         content_type: header(content_type)?,
-        headers: headers(file, content_type, false)?,
+        headers: headers(row, is_public, content_type, false)?,
         contents: match image {
             Image::Memory(bytes) => {
                 served.increment(bytes.len() as u64);
                 Contents::Bytes(bytes)
             }
             Image::File { file, .. } => {
-                let readers = files.stores.readers().clone();
+                let readers = call.provided::<Files>()?.stores.readers().clone();
                 Contents::Stream(Box::new(move |range| {
                     served.increment(range.end - range.start);
                     Box::pin(async move { Ok(readers.pieces(file, range)) })

@@ -127,6 +127,7 @@ async fn create_attachment_partition(
     ctx: RequestContext,
     body: Json<PartitionFields>,
 ) -> Result<Created<PartitionResponse>> {
+    Partition::check_unlocked(ctx.platform())?;
     check_endpoint(&ctx, &body.0).await?;
     let command = CreatePartition::new(&ctx, &body.0)?;
     ctx.execute(&command, |row| Created(response(row))).await
@@ -136,6 +137,7 @@ async fn update_attachment_partition(
     ctx: RequestContext,
     body: Identified<PartitionFields>,
 ) -> Result<Json<PartitionResponse>> {
+    Partition::check_unlocked(ctx.platform())?;
     let row = visible(&ctx, body.id).await?;
     if row.is_default() && !ctx.rights().is_super_admin {
         return Err(Rejection::forbidden("Default partitions can only be changed by super administrators").into());
@@ -162,6 +164,7 @@ async fn check_endpoint(ctx: &RequestContext, fields: &PartitionFields) -> Resul
 }
 
 async fn delete_attachment_partition(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    Partition::check_unlocked(ctx.platform())?;
     let row = visible(&ctx, query.0.id).await?;
     if row.is_default() {
         return Err(Rejection::bad_request("Default partitions cannot be deleted").into());

@@ -38,8 +38,8 @@ pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     if let Some(tenant) = tenant
         && let Some(file) = find(call, tenant, id).await?
     {
-        admit(caller, tenant, file.row.organization_id, file.is_public)?;
-        return admitted(caller, call, file);
+        check(caller, &file.row, file.is_public)?;
+        return opened(call, file);
     }
     let location = {
         let connection = call.database().read_briefly(&Scope::system()).await?;
@@ -49,8 +49,8 @@ pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     admit(caller, location.tenant, location.organization, location.is_public)?;
     let file = find(call, location.tenant, id).await?.ok_or(Error::NotFound)?;
     // The file, or its partition, may have changed since.
-    admit(caller, location.tenant, file.row.organization_id, file.is_public)?;
-    admitted(caller, call, file)
+    check(caller, &file.row, file.is_public)?;
+    opened(call, file)
 }
 
 /// Returns a file of the tenant: requests for files of a tenant that arrive together share a statement.
@@ -83,14 +83,13 @@ fn admit(caller: &Caller, tenant: Uuid, organization: Uuid, is_public: bool) -> 
     hosts::require(ctx, &[acl::VIEW], organization)
 }
 
-/// Checks that the caller may see the record of a private file.
-fn admitted(caller: &Caller, call: &Call, file: Stored) -> Result<Readable> {
-    if let Caller::SignedIn(ctx) = caller
-        && !file.is_public
-    {
-        hosts::require_view(ctx, &file.row)?;
+/// Checks that the caller may read a file, and see its record if it is private.
+pub(super) fn check(caller: &Caller, row: &Attachment, is_public: bool) -> Result<()> {
+    admit(caller, row.tenant_id, row.organization_id, is_public)?;
+    match caller {
+        Caller::SignedIn(ctx) if !is_public => hosts::require_view(ctx, row),
+        _ => Ok(()),
     }
-    opened(call, file)
 }
 
 /// Opens the store of a file.
@@ -124,24 +123,26 @@ const INLINE: [&str; 6] = [
 ///
 /// # Errors
 /// When the name can't be written as a header.
-pub(super) fn headers(file: &Readable, content_type: &str, forced: bool) -> Result<Vec<(HeaderName, HeaderValue)>> {
+pub(super) fn headers(
+    row: &Attachment,
+    is_public: bool,
+    content_type: &str,
+    forced: bool,
+) -> Result<Vec<(HeaderName, HeaderValue)>> {
     let is_inline = !forced && INLINE.contains(&content_type);
     let mut headers = vec![
-        (
-            CONTENT_DISPOSITION,
-            header(&disposition(&file.row.file_name, is_inline))?,
-        ),
+        (CONTENT_DISPOSITION, header(&disposition(&row.file_name, is_inline))?),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     ];
-    let (cached, policy) = match file.is_public {
+    let (cached, policy) = match is_public {
         true => ("public, max-age=86400", "cross-origin"),
         false => ("private, no-cache", "same-origin"),
     };
     headers.push((CACHE_CONTROL, HeaderValue::from_static(cached)));
     headers.push((CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static(policy)));
-    if !file.is_public {
+    if !is_public {
         headers.push((VARY, HeaderValue::from_static("Authorization, Cookie, X-Api-Key")));
     }
     Ok(headers)

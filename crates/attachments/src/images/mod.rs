@@ -159,6 +159,13 @@ impl Images {
         self.0.cache.forget(tenant, id).await;
     }
 
+    /// Returns an image that is in the cache.
+    pub(crate) async fn kept(&self, variant: Variant) -> Option<Image> {
+        let kept = self.0.cache.read(variant).await?;
+        metrics::counter!("attachments_image_cache_hits_total").increment(1);
+        Some(kept)
+    }
+
     /// Returns an image of a file in a size. Equal requests at the same time share one computation.
     ///
     /// # Errors
@@ -173,8 +180,7 @@ impl Images {
             id: source.id,
             size,
         };
-        if let Some(kept) = self.0.cache.read(variant).await {
-            metrics::counter!("attachments_image_cache_hits_total").increment(1);
+        if let Some(kept) = self.kept(variant).await {
             return Ok(kept);
         }
         if let Some(failed) = self.0.failed.get(&variant) {

@@ -1,6 +1,6 @@
 //! Files. Their bytes are destroyed with them, so neither their creation nor their deletion can be undone; everything else can.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::text::hex;
 use backoffice_core::{Feature, Result, Timestamp};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::schema::attachments_attachments as attachments;
-use crate::{acl, query};
+use crate::{acl, known, query};
 
 /// Kind of the entity.
 pub const ATTACHMENT: &str = "attachments.attachment";
@@ -175,6 +175,10 @@ impl Entity for Attachment {
             .bind::<Timestamptz, _>(now);
         Prepared(statement).execute(tx.conn()).await?;
         Ok(())
+    }
+
+    async fn after_transition(tx: &mut Tx<'_>, _step: &Transition<'_>) -> Result<()> {
+        known::forget(tx)
     }
 }
 

@@ -4,7 +4,7 @@ use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snaps
 use backoffice_core::crud;
 use backoffice_core::db::KeyColumn;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Feature, Rejection, Result, Timestamp};
+use backoffice_core::{Feature, Platform, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
 use diesel_async::RunQueryDsl;
@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::error::Error;
 use crate::schema::attachments_partitions as partitions;
-use crate::{acl, query};
+use crate::{acl, known, query};
 
 /// Kind of the entity.
 pub const PARTITION: &str = "attachments.partition";
@@ -65,6 +66,17 @@ impl Partition {
     pub fn is_default(&self) -> bool {
         self.tenant_id == PLATFORM_TENANT
     }
+
+    /// Checks that partitions may be written.
+    ///
+    /// # Errors
+    /// 403 `demo_locked` in a demonstration (`app.demo`).
+    pub(crate) fn check_unlocked(platform: &Platform) -> Result<()> {
+        if platform.app().demo {
+            return Err(Error::DemoLocked.into());
+        }
+        Ok(())
+    }
 }
 
 impl Entity for Partition {
@@ -96,7 +108,8 @@ impl Entity for Partition {
 
     /// Keeps the partitions that all tenants have. Foreign keys keep those with files. A change of credentials is not undone, because the old ones are
     /// nowhere any more.
-    async fn guard(_tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        Self::check_unlocked(tx.context().platform())?;
         let Some(from) = step.from.map(Snapshot::row::<Self>).transpose()? else {
             return Ok(());
         };
@@ -109,5 +122,9 @@ impl Entity for Partition {
             }
             _ => Ok(()),
         }
+    }
+
+    async fn after_transition(tx: &mut Tx<'_>, _step: &Transition<'_>) -> Result<()> {
+        known::forget(tx)
     }
 }

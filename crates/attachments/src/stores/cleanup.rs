@@ -7,7 +7,6 @@ use std::time::Duration;
 use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
 use backoffice_core::{Error, Result, Runtime, Scope};
-use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
@@ -29,23 +28,21 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Failed removals in a bucket after which a sweep leaves its other objects to the next one.
 const MOST_FAILURES: usize = 3;
 
-/// Runs every ten minutes.
-pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
-    Some(Box::pin(async move {
-        loop {
-            let call = Call::internal(&runtime);
-            if let Err(error) = sweep(&call).await {
-                tracing::debug!(%error, "could not remove objects without files; retrying");
-            }
-            if let Err(error) = report(&call).await {
-                tracing::debug!(%error, "could not count the objects without files; retrying");
-            }
-            if let Err(error) = forget_links(&call).await {
-                tracing::debug!(%error, "could not delete old links; retrying");
-            }
-            tokio::time::sleep(EVERY).await;
+/// Runs every ten minutes, until the process ends.
+pub(crate) async fn clean_up(runtime: Runtime) {
+    loop {
+        let call = Call::internal(&runtime);
+        if let Err(error) = sweep(&call).await {
+            tracing::debug!(%error, "could not remove objects without files; retrying");
         }
-    }))
+        if let Err(error) = report(&call).await {
+            tracing::debug!(%error, "could not count the objects without files; retrying");
+        }
+        if let Err(error) = forget_links(&call).await {
+            tracing::debug!(%error, "could not delete old links; retrying");
+        }
+        tokio::time::sleep(EVERY).await;
+    }
 }
 
 /// Records that an object is about to be stored: if no file refers to it later, it is removed.

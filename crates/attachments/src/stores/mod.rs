@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::config::Folders;
 use crate::error::Error;
 use crate::model::{CREDENTIALS, StoreSettings};
-pub(crate) use cleanup::{background, note_upload, remove_now, stage, sweep, sweep_soon};
+pub(crate) use cleanup::{clean_up, note_upload, remove_now, stage, sweep, sweep_soon};
 pub(crate) use local::{Local, Readers};
 use s3::PartMemory;
 pub(crate) use s3::{AuthMode, Credentials, REDACTED, S3, S3Settings};

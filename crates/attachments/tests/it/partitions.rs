@@ -1,7 +1,10 @@
 //! Partitions.
 
-use backoffice_test_accounts::id_of;
+use actix_web::http::Method;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, id_of};
+use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::{NOTE, PARTITIONS, TwoTenants, Upload, files_below, fixture, rejected, rejection, upload, uploaded};
 
@@ -131,7 +134,7 @@ async fn att_24_a_partition_with_files_stays_and_becomes_public_only_by_confirma
     let confirmed = json!({"id": id, "isPublic": true, "confirmPublic": true});
     assert_eq!(fixture.app.put(&fixture.a.token, PARTITIONS, confirmed).await.0, 200);
     let path = format!("/attachments/file/{file}");
-    let shown = fixture.app.request(actix_web::http::Method::GET, &path).send().await;
+    let shown = fixture.app.request(Method::GET, &path).send().await;
     assert_eq!((shown.status, shown.text().as_str()), (200, "Twelve bytes"));
     assert!(fixture.app.data_dir().join("attachments/docs").is_dir());
 }
@@ -200,4 +203,51 @@ async fn a_test_of_a_partition_stores_reads_and_removes_an_object() {
     assert_eq!((status, &tested["ok"]), (200, &json!(false)));
     let error = tested["error"].as_str().expect("a reason");
     assert!(!error.contains('/') && !error.is_empty(), "{error}");
+}
+
+#[actix_web::test]
+async fn partitions_are_locked_in_a_demonstration() {
+    let fixture = fixture().await;
+    let (_, body) = create_docs(&fixture, json!({})).await;
+    let id = body["item"]["id"].as_str().expect("an id").to_owned();
+    let put = fixture.app.request(Method::PUT, PARTITIONS).bearer(&fixture.a.token);
+    let change = put
+        .json(&json!({"id": id, "title": "Changed"}))
+        .send()
+        .await
+        .undoable_write();
+    let demo = fixture
+        .app
+        .second_node_with(&format!("{CONFIG}{NO_LIMITS}[app]\ndemo = true"))
+        .await;
+    let token = &fixture.a.token;
+    let path = format!("{PARTITIONS}?id={id}");
+    let before = demo.get(token, PARTITIONS).await;
+
+    let responses = [
+        demo.post(token, PARTITIONS, json!({"code": "other", "title": "Other"}))
+            .await,
+        demo.put(token, PARTITIONS, json!({"id": id, "title": "Again"})).await,
+        demo.put(token, PARTITIONS, json!({"id": Uuid::from_u128(7), "title": "Again"}))
+            .await,
+        demo.delete(token, &path, Value::Null).await,
+        demo.undo(token, &change).await,
+    ];
+
+    let locked = json!({"error": "Partitions are locked in demo mode", "code": "demo_locked"});
+    for response in responses {
+        assert_eq!(response, (403, locked.clone()));
+    }
+    assert_eq!(demo.get(token, PARTITIONS).await, before);
+    assert_eq!(uploaded_to(&demo, token).await, 200, "files are not locked");
+    assert_eq!(
+        fixture.app.delete(token, &path, Value::Null).await.0,
+        409,
+        "the other node is no demonstration"
+    );
+}
+
+/// Uploads a file to the partition `docs`.
+async fn uploaded_to(app: &TestApp, token: &str) -> u16 {
+    upload(app, token, &[("partitionCode", "DOCS")], NOTE).await.status
 }
