@@ -7,6 +7,7 @@ use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
 use backoffice_core::{Result, Scope};
 use moka::sync::Cache;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::model::{ATTACHMENT, Attachment, PARTITION};
@@ -16,7 +17,7 @@ const MOST_IMAGES: u64 = 256;
 /// Bytes of all of them, as they are estimated.
 const BYTES: usize = 512 * 1024;
 
-/// An image. The place of its bytes may have changed since, because moving files changes no version.
+/// An image, without tags, assignments and fields. The place of its bytes may have changed since, because moving files changes no version.
 #[derive(Debug)]
 pub(crate) struct KnownImage {
     pub(crate) row: Attachment,
@@ -42,7 +43,14 @@ impl ImagesOfTenant {
     }
 
     /// Keeps an image whose row was read after this value was requested.
-    pub(crate) fn keep(&self, row: Attachment, is_public: bool) {
+    pub(crate) fn keep(&self, row: &Attachment, is_public: bool) {
+        // What users store with a file may be long, and a picture does not show it.
+        let row = Attachment {
+            tags: Vec::new(),
+            assignments: Value::Null,
+            custom_fields: Value::Null,
+            ..row.clone()
+        };
         self.0.insert(row.id, Arc::new(KnownImage { row, is_public }));
     }
 }

@@ -140,7 +140,7 @@ async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditi
     };
     let image = resized(call, &file, size).await?;
     if let Some(known) = known {
-        known.keep(file.row.clone(), file.is_public);
+        known.keep(&file.row, file.is_public);
     }
     let image = picture(call, &file.row, file.is_public, size, image)?;
     conditions.without_ranges().respond(image).await
