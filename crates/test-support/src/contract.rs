@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use backoffice_core::http::REST;
 use backoffice_core::module::document;
 use backoffice_core::{API_PREFIX, Module};
 use jsonschema::Validator;
@@ -60,7 +61,7 @@ impl Contract {
 
     /// Returns the endpoint that a request reached, by the pattern of its route.
     pub(crate) fn endpoint(self: &Arc<Self>, pattern: Option<String>, method: &Method) -> Option<Expected> {
-        let pattern = pattern?;
+        let pattern = pattern?.replace(REST, "");
         let path = pattern.strip_prefix(API_PREFIX)?;
         let is_head = method == Method::HEAD;
         let method = if is_head { Method::GET } else { method.clone() };

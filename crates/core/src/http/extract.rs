@@ -143,7 +143,7 @@ impl Describe for HttpRequest {
 #[derive(Debug, Clone)]
 pub struct Query<T>(pub T);
 
-/// A form (`application/x-www-form-urlencoded`), or JSON with the same fields.
+/// A form (`application/x-www-form-urlencoded`), or JSON with the same fields. An empty body is an empty form.
 #[derive(Debug, Clone)]
 pub struct Form<T>(pub T);
 
@@ -277,13 +277,18 @@ impl<T: ToSchema> Describe for Json<T> {
 
 impl<T: Input> Extract for Form<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let read = if is_json(incoming.request) {
+        // Many clients send the content type of JSON also without a body: an empty body is an empty form in both types.
+        let body = match incoming.body.trim_ascii() {
+            [] => &[],
+            _ => &incoming.body[..],
+        };
+        let read = if is_json(incoming.request) && !body.is_empty() {
             read_json(incoming, rules_of_new)
         } else {
-            if incoming.body.windows(3).any(|three| three == b"%00") || incoming.body.contains(&0) {
+            if body.windows(3).any(|three| three == b"%00") || body.contains(&0) {
                 return Err(incoming.reject(vec![nul_detail()]));
             }
-            faults::from_form(incoming.body, |form, violations| {
+            faults::from_form(body, |form, violations| {
                 let mut validator = Validator::default();
                 rules_of_new(form, &mut validator);
                 for detail in validator.into_details() {

@@ -1,10 +1,11 @@
 //! Declarations of endpoints.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::http::Method;
-use actix_web::{Handler, Route, web};
+use actix_web::{Handler, Resource, Route, Scope, web};
 use futures_util::future::BoxFuture;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
@@ -104,6 +105,8 @@ pub struct EndpointInfo {
     pub across_tenants: bool,
     /// Whether a selection by cookie that the caller may not make is ignored, even for writes.
     pub passes_over_selections: bool,
+    /// Whether the last parameter of the path is the rest of the path, which may contain slashes or be empty.
+    pub takes_rest: bool,
 }
 
 /// A field of the body of a rejection.
@@ -288,6 +291,7 @@ impl Routes {
             downloads: false,
             across_tenants: false,
             passes_over_selections: false,
+            takes_rest: false,
         };
         self.declared.push(Declared {
             info,
@@ -312,24 +316,62 @@ impl Routes {
     }
 
     /// Serves the declared endpoints on this runtime. A known path with an undeclared method is not found, like an unknown path.
+    ///
+    /// The router compares a request with one path after the other. Paths without parameters come first, because they are compared as texts;
+    /// paths with parameters are regular expressions, of which a request meets only those that begin with its first segment.
     pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
         service.app_data(web::Data::new(runtime.clone()));
-        let mut paths: Vec<&'static str> = self.declared.iter().map(|one| one.info.path).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        for path in paths {
-            let mut resource = web::resource(path).default_service(web::to(dispatch::not_found));
-            for one in self.declared.iter().filter(|one| one.info.path == path) {
-                let info = Arc::new(one.info.clone());
-                if info.method == Method::GET {
-                    resource = resource.route(one.route(Arc::clone(&info), Method::HEAD));
+        let mut paths: BTreeMap<&'static str, Vec<&Declared>> = BTreeMap::new();
+        for one in &self.declared {
+            paths.entry(one.info.path).or_default().push(one);
+        }
+        let mut with_parameters: BTreeMap<&'static str, Vec<Resource>> = BTreeMap::new();
+        for (path, declared) in paths {
+            match first_segment(path) {
+                Some((segment, rest)) if rest.contains('{') => {
+                    with_parameters
+                        .entry(segment)
+                        .or_default()
+                        .push(resource(rest, &declared));
                 }
-                let method = info.method.clone();
-                resource = resource.route(one.route(info, method));
+                _ => {
+                    service.service(resource(path, &declared));
+                }
             }
-            service.service(resource);
+        }
+        for (segment, resources) in with_parameters {
+            let scope = web::scope(segment).default_service(web::to(dispatch::not_found));
+            service.service(resources.into_iter().fold(scope, Scope::service));
         }
     }
+}
+
+/// Marks a parameter of the router that is the rest of the path.
+pub const REST: &str = ":.*";
+
+/// Splits a path after its first segment, if that has no parameter: `/auth` and `/users/{id}`.
+fn first_segment(path: &'static str) -> Option<(&'static str, &'static str)> {
+    let second = path.get(1..)?.find('/')?;
+    let (segment, rest) = path.split_at(second + 1);
+    (!segment.contains('{')).then_some((segment, rest))
+}
+
+/// Returns the endpoints of one path.
+fn resource(path: &'static str, declared: &[&Declared]) -> Resource {
+    let pattern = match path.strip_suffix('}') {
+        Some(start) if declared.iter().any(|one| one.info.takes_rest) => format!("{start}{REST}}}"),
+        _ => path.to_owned(),
+    };
+    let resource = web::resource(pattern).default_service(web::to(dispatch::not_found));
+    declared.iter().fold(resource, |resource, one| {
+        let info = Arc::new(one.info.clone());
+        let resource = match info.method == Method::GET {
+            true => resource.route(one.route(Arc::clone(&info), Method::HEAD)),
+            false => resource,
+        };
+        let method = info.method.clone();
+        resource.route(one.route(info, method))
+    })
 }
 
 impl Declaration<'_> {
@@ -413,6 +455,11 @@ impl Declaration<'_> {
         self.change(|info| info.passes_over_selections = true)
     }
 
+    /// Serves every path below the endpoint's: its last parameter is the rest of the path, which may contain slashes or be empty.
+    pub fn takes_rest(self) -> Self {
+        self.change(|info| info.takes_rest = true)
+    }
+
     /// Declares statuses of rejections, for the API document.
     pub fn rejects(self, statuses: &'static [u16]) -> Self {
         self.change(|info| info.rejections = statuses)
@@ -469,5 +516,18 @@ impl Declaration<'_> {
     /// Declares headers of a success that the handler sets, for the API document.
     pub fn sends_headers(self, names: &'static [&'static str]) -> Self {
         self.change(|info| info.response_headers = names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_split_after_its_first_segment() {
+        assert_eq!(first_segment("/auth/users/{id}"), Some(("/auth", "/users/{id}")));
+        assert_eq!(first_segment("/devices/{id}"), Some(("/devices", "/{id}")));
+        assert_eq!(first_segment("/version"), None);
+        assert_eq!(first_segment("/{id}/roles"), None);
     }
 }

@@ -156,7 +156,8 @@ async fn s15_a_statement_ends_after_its_time_with_503() {
         tenant: Uuid::from_u128(1),
         principal: Uuid::from_u128(2),
     };
-    let mut long_transactions = database.long_transaction(&scope, holder).await.expect("a transaction");
+    let permit = database.long_transaction_permit(holder).expect("a permit");
+    let mut long_transactions = database.long_transaction(&scope, permit).await.expect("a transaction");
     assert_eq!(setting(long_transactions.connection()).await, "5min");
     long_transactions.commit().await.expect("committed");
     let mut next = database.read(&scope).await.expect("a connection");
