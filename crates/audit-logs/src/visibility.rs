@@ -1,6 +1,6 @@
 //! Visibility of entries (audit specification, section 11.1).
 
-use backoffice_core::command::{CommandInfo, UndoToken};
+use backoffice_core::command::UndoToken;
 use backoffice_core::{Feature, Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
 use uuid::Uuid;
 
@@ -65,25 +65,35 @@ impl<'a> Viewer<'a> {
         self.ctx.holds(acl::UNDO_SELF)
     }
 
-    /// Returns the scope in which the caller may undo actions of others.
-    pub(crate) fn others_scope(&self) -> Option<Scope> {
-        let ctx = self.ctx.for_features(&[acl::UNDO_SELF, acl::UNDO_TENANT]).ok()?;
-        Some(ctx.scope().clone())
-    }
-
     /// Returns the commands that the caller could undo, for own actions or for those of others: registered, undoable, and with features that the
-    /// caller holds now.
-    pub(crate) fn undoable_commands(&self, own: bool) -> Vec<&'static str> {
-        let holds = |command: &&CommandInfo| {
-            let mut features = command.features_of(own).iter();
-            features.all(|feature| self.ctx.holds(*feature))
+    /// caller holds now. They are grouped by the organizations in which the caller holds these features and those of the undo itself.
+    pub(crate) fn undoable_commands(&self, own: bool) -> Vec<UndoableCommands> {
+        let undo = if own {
+            &[acl::UNDO_SELF][..]
+        } else {
+            &[acl::UNDO_SELF, acl::UNDO_TENANT]
         };
-        let commands = self.ctx.platform().registry().commands();
-        commands
-            .filter(|command| command.undoable)
-            .filter(holds)
-            .map(|command| command.id)
-            .collect()
+        let Ok(ctx) = self.ctx.for_features(undo) else {
+            return Vec::new();
+        };
+        let catalogue = ctx.platform().catalogue();
+        let commands = ctx.platform().registry().commands();
+        let mut groups: Vec<UndoableCommands> = Vec::new();
+        for command in commands.filter(|command| command.undoable) {
+            let features = command.features_of(own);
+            let Ok(scope) = ctx.scope().for_features(features, catalogue) else {
+                continue;
+            };
+            let same = |group: &&mut UndoableCommands| group.scope.organizations == scope.organizations;
+            match groups.iter_mut().find(same) {
+                Some(group) => group.ids.push(command.id),
+                None => groups.push(UndoableCommands {
+                    ids: vec![command.id],
+                    scope,
+                }),
+            }
+        }
+        groups
     }
 
     /// Returns the token of an entry, if the caller could use it.
@@ -109,6 +119,14 @@ impl<'a> Viewer<'a> {
             && (is_own || held_there(&acl::UNDO_TENANT))
             && command.features_of(is_own).iter().all(held_there)
     }
+}
+
+/// Commands that the caller could undo in the same organizations.
+#[derive(Debug)]
+pub(crate) struct UndoableCommands {
+    pub(crate) ids: Vec<&'static str>,
+    /// Limited to these organizations.
+    pub(crate) scope: Scope,
 }
 
 /// The columns of an entry that decide about its token.

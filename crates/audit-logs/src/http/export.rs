@@ -22,7 +22,7 @@ use super::{QueryPairs, check_organization};
 use crate::acl;
 use crate::csv;
 use crate::filter::{self, ActionFilter, SortField};
-use crate::query::export::{Cursor, counts};
+use crate::query::export::{Cursor, counts, permit};
 use crate::visibility::Viewer;
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -95,6 +95,8 @@ async fn export_actions(ctx: RequestContext, query: QueryPairs<ExportParameters>
     viewer.check_actors(filter.actors.as_deref())?;
     let mut connection = ctx.read().await?;
     check_organization(&mut connection, viewer, filter.organization).await?;
+    // A rejected export is not recorded.
+    let permit = permit(viewer)?;
     // Recorded before the cursor's transaction, which the client can interrupt.
     let columns: Map<String, Value> = csv::COLUMNS
         .map(|name| (name.to_owned(), Value::Null))
@@ -109,7 +111,7 @@ async fn export_actions(ctx: RequestContext, query: QueryPairs<ExportParameters>
     ctx.log_reads_of_many(&connection, AccessType::Export, &columns, total, tenants)
         .await?;
     drop(connection);
-    let mut cursor = Cursor::open(viewer, &filter).await?;
+    let mut cursor = Cursor::open(viewer, &filter, permit).await?;
     // Errors of the statement occur here, before the first byte is sent.
     let first = cursor.next().await?;
     let head = csv::header() + &csv::lines(&first);

@@ -9,8 +9,8 @@ use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Untyped, Uuid as SqlUuid};
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods, QueryDsl,
-    QueryResult, Queryable, Selectable, SelectableHelper, dsl,
+    BoolExpressionMethods, BoxableExpression, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods,
+    QueryDsl, QueryResult, Queryable, Selectable, SelectableHelper, dsl,
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
@@ -22,7 +22,7 @@ use crate::foreign::{
     audit_action_logs as logs, audit_entry_counts as counts, audit_resource_versions as versions,
     directory_organizations as organizations, directory_tenants as tenants,
 };
-use crate::visibility::Viewer;
+use crate::visibility::{UndoableCommands, Viewer};
 
 /// An entry.
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -199,19 +199,33 @@ fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
         .filter(logs::undo_expires_at.is_null().or(logs::undo_expires_at.gt(now)))
         .filter(dsl::exists(latest))
         .filter(dsl::sql::<Bool>(AFFECTED_ARE_LATEST));
-    let own = logs::actor_kind
-        .eq(identity.kind.as_str())
-        .and(logs::actor_id.eq(identity.id))
-        .and(logs::command_id.eq_any(viewer.undoable_commands(true)));
-    match viewer.others_scope() {
-        None => query.filter(own),
-        Some(all) => {
-            let others = logs::command_id
-                .eq_any(viewer.undoable_commands(false))
-                .and(all.within(logs::organization_id));
-            query.filter(own.or(others))
+    let visible = &viewer.ctx.scope().organizations;
+    let own = any_of(viewer.undoable_commands(true), |group| {
+        let commands = logs::command_id.eq_any(group.ids);
+        if group.scope.organizations == *visible {
+            return Box::new(commands);
         }
-    }
+        // An own entry without organization needs the features anywhere.
+        let within = group.scope.within(logs::organization_id);
+        Box::new(commands.and(within.or(logs::organization_id.is_null())))
+    });
+    let others = any_of(viewer.undoable_commands(false), |group| {
+        let within = group.scope.within(logs::organization_id);
+        Box::new(logs::command_id.eq_any(group.ids).and(within))
+    });
+    let by_caller = logs::actor_kind
+        .eq(identity.kind.as_str())
+        .and(logs::actor_id.eq(identity.id));
+    query.filter(by_caller.and(own).or(others))
+}
+
+type Condition = Box<dyn BoxableExpression<logs::table, Pg, SqlType = Bool>>;
+
+/// Returns the condition that one of the groups matches.
+fn any_of(groups: Vec<UndoableCommands>, matches: impl Fn(UndoableCommands) -> Condition) -> Condition {
+    let conditions = groups.into_iter().map(matches);
+    let any = conditions.reduce(|one, other| Box::new(one.or(other)));
+    any.unwrap_or_else(|| Box::new(dsl::sql("false")))
 }
 
 /// Returns the order; missing values are last in both directions, then the newest entries are first. Newest first is the order of ids, in which

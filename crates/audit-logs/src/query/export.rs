@@ -1,6 +1,6 @@
 //! The entries of an export, read by a cursor: all of them are from the same instant, and only few are in memory.
 
-use backoffice_core::db::{Connection, Holder, UnloggedTransaction};
+use backoffice_core::db::{Connection, Holder, LongTransactionPermit, UnloggedTransaction};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -78,19 +78,27 @@ const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) 
                 else to_jsonb(left((f.value -> 'to')::text, 65536)) end as start_of_to) s) \
     end) as changes";
 
+/// Takes a permit for an export of the caller.
+///
+/// # Errors
+/// 429 while too many exports are open.
+pub(crate) fn permit(viewer: Viewer<'_>) -> Result<LongTransactionPermit> {
+    let identity = viewer.ctx.identity();
+    viewer.ctx.database().long_transaction_permit(Holder {
+        tenant: identity.tenant,
+        principal: identity.id.unwrap_or_default(),
+    })
+}
+
 /// An open cursor; its transaction ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Cursor(UnloggedTransaction);
 
 impl Cursor {
     /// Opens the cursor for the entries of the filter, limited to the size of the page.
-    pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter) -> Result<Self> {
-        let (database, identity) = (viewer.ctx.database(), viewer.ctx.identity());
-        let holder = Holder {
-            tenant: identity.tenant,
-            principal: identity.id.unwrap_or_default(),
-        };
-        let mut transaction = database.long_transaction(viewer.ctx.scope(), holder).await?;
+    pub(crate) async fn open(viewer: Viewer<'_>, filter: &ActionFilter, permit: LongTransactionPermit) -> Result<Self> {
+        let (database, scope) = (viewer.ctx.database(), viewer.ctx.scope());
+        let mut transaction = database.long_transaction(scope, permit).await?;
         let entries = filtered(viewer, filter)
             .order(order(filter))
             .then_order_by(logs::id.desc())

@@ -1,7 +1,8 @@
+use actix_web::http::Method;
 use backoffice_test_support::{TestApp, UNDO};
 use serde_json::{Value, json};
 
-use crate::sign_in::{MODULES, admin, tenant, worker};
+use crate::sign_in::{MODULES, admin, tenant, user, worker};
 use crate::{ACTIONS, each, list, organization, rename};
 
 #[actix_web::test]
@@ -99,6 +100,61 @@ async fn undoable_entries_are_the_latest_that_the_caller_may_undo() {
 }
 
 #[actix_web::test]
+async fn undoable_entries_are_those_where_the_caller_holds_every_feature() {
+    for app in [
+        TestApp::new(&MODULES).await,
+        TestApp::builder(&MODULES).without_tenant_predicates().build().await,
+    ] {
+        let acme = tenant(&app, "Acme").await;
+        let create = async |token: &str, name: &str| {
+            let id = organization(&app, token, name, Value::Null).await.json()["id"].clone();
+            id.as_str().expect("an id").to_owned()
+        };
+        // Those of the caller, and those of another user.
+        let north = create(&admin(&acme, ""), "North").await;
+        create(&admin(&acme, ""), "South").await;
+        let east = create(&worker(&acme, 1), "East").await;
+        create(&worker(&acme, 1), "West").await;
+        let manage = "directory.organizations.*";
+        let view = "audit_logs.view_self,audit_logs.view_tenant";
+        let split = format!("{}/9/{north},{east}/{manage}//audit_logs.*", acme.id);
+
+        for (token, expected) in [
+            (split.clone(), &["East", "North"][..]),
+            (
+                format!("{}/9/{north}/{manage}/{east}/{manage}//audit_logs.*", acme.id),
+                &["East", "North"],
+            ),
+            (
+                format!("{}/9//{manage},{view}/{north},{east}/audit_logs.*", acme.id),
+                &["East", "North"],
+            ),
+            (
+                format!("{}/9/{north},{east}/{manage}/{north}/audit_logs.*//{view}", acme.id),
+                &["North"],
+            ),
+            (
+                format!(
+                    "{}/9//{manage},{view},audit_logs.undo_self/{east}/audit_logs.undo_tenant",
+                    acme.id
+                ),
+                &["East", "South", "North"],
+            ),
+            (format!("{}/9/{north}/{manage}/{east}/audit_logs.*", acme.id), &[]),
+        ] {
+            let undoable = each(&app, &token, "undoableOnly=true", "organizationName").await;
+            assert_eq!(undoable, expected, "{token}");
+            let tokens = each(&app, &token, "undoableOnly=true", "undoToken").await;
+            assert!(tokens.iter().all(Value::is_string), "{token}: {tokens:?}");
+        }
+        for token in each(&app, &split, "undoableOnly=true", "undoToken").await {
+            let (status, body) = app.post(&split, UNDO, json!({"undoToken": token})).await;
+            assert_eq!(status, 200, "{body}");
+        }
+    }
+}
+
+#[actix_web::test]
 async fn a_list_costs_three_statements_at_most() {
     let app = TestApp::builder(&MODULES).through_proxy().build().await;
     let acme = tenant(&app, "Acme").await;
@@ -115,6 +171,33 @@ async fn a_list_costs_three_statements_at_most() {
 
     // The page with its total, and the documents of its entries; for an empty page, the check of the organization.
     assert_eq!((plain, filtered, uncounted), (2, 2, 2));
+}
+
+#[actix_web::test]
+async fn an_export_beyond_the_limit_is_not_recorded() {
+    let app = TestApp::new(&MODULES).await;
+    let acme = tenant(&app, "Acme").await;
+    for number in 0..45 {
+        organization(&app, &worker(&acme, 1), &format!("O{number}"), Value::Null).await;
+    }
+    let export = async |number| {
+        let request = app.request(Method::GET, &format!("{ACTIONS}/export"));
+        request.bearer(&worker(&acme, number)).open().await
+    };
+    let recorded = async |number: &str| {
+        let of_user = format!(
+            "audit_access_logs where access_type = 'export' and actor_id = '{}'",
+            user(number)
+        );
+        app.count(&of_user).await
+    };
+
+    // Its client reads nothing, so it keeps the only permit of the tenant.
+    let open = export(1).await;
+    let rejected = export(2).await;
+
+    assert_eq!((open.status, rejected.status), (200, 429));
+    assert_eq!((recorded("1").await, recorded("2").await), (1, 0));
 }
 
 #[actix_web::test]

@@ -1,8 +1,9 @@
 //! A substitute for the module that authenticates users: a token identifies the caller.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use backoffice_core::acl::Rights;
+use backoffice_core::acl::{AccessList, Rights};
 use backoffice_core::http::Created;
 use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
 use backoffice_core::{Module, Result, Runtime, Timestamp};
@@ -24,7 +25,7 @@ static SIGN_IN: Module = Module {
 pub(crate) static MODULES: [&Module; 3] = [&backoffice_directory::MODULE, &SIGN_IN, &backoffice_audit_logs::MODULE];
 
 /// Tokens of the form `tenant/number/limit/grants`: the number determines the user's id, the limit is empty or organizations joined by commas,
-/// like the grants; the grant `!` means a super administrator.
+/// like the grants; the grant `!` means a super administrator. Further pairs of a limit and grants may follow.
 struct Tokens;
 
 impl Authenticator for Tokens {
@@ -45,8 +46,7 @@ impl Authenticator for Tokens {
         let rights = if parts[3] == "!" {
             Rights::super_admin()
         } else {
-            let limit: Vec<Uuid> = parts[2].split(',').filter_map(|id| id.parse().ok()).collect();
-            Rights::granting(parts[3].split(','), (!limit.is_empty()).then_some(&*limit))
+            Rights::of(parts[2..].chunks(2).map(|pair| list(pair[0], pair[1])))
         };
         let tenant: Uuid = parts[0].parse().expect("a tenant");
         let identity = Identity {
@@ -60,6 +60,14 @@ impl Authenticator for Tokens {
             session: None,
         };
         Box::pin(async move { Ok(Some(identity.into())) })
+    }
+}
+
+fn list(limit: &str, grants: &str) -> AccessList {
+    let limit: BTreeSet<Uuid> = limit.split(',').filter_map(|id| id.parse().ok()).collect();
+    AccessList {
+        grants: grants.split(',').map(str::to_owned).collect(),
+        organizations: (!limit.is_empty()).then_some(limit),
     }
 }
 

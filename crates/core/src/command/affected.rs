@@ -14,8 +14,9 @@ use uuid::Uuid;
 use super::changes;
 use super::entity::{AnyEntity, Depth, EntityRef, LockedRow, Transition};
 use super::execute::entity;
+use super::interceptor::{self, InterceptorContext};
 use super::snapshot::{Snapshot, Snapshots};
-use super::tx::Tx;
+use super::tx::{Tx, entered_organization};
 use super::versions::{self, Key};
 use crate::db::Recurring;
 use crate::error::{Rejection, Result};
@@ -114,6 +115,32 @@ pub(super) async fn validate(
     Ok(())
 }
 
+/// Runs the interceptors of a command for affected resources that change, as they ran for its own resource.
+pub(super) async fn intercept(
+    tx: &mut Tx<'_>,
+    own: &InterceptorContext<'_>,
+    keys: &[Key],
+    before: &SnapshotsByKey,
+    after: &SnapshotsByKey,
+) -> Result<()> {
+    for key @ (kind, id) in keys {
+        let before = before.get(key).and_then(Option::as_ref);
+        let after = after.get(key).and_then(Option::as_ref);
+        let changes = changes::between(entity(tx.context(), kind)?.tracking(), before, after);
+        let interception = InterceptorContext {
+            kind,
+            id: *id,
+            is_affected: true,
+            before,
+            after,
+            changes: Some(&changes),
+            ..*own
+        };
+        interceptor::run(tx, &interception).await?;
+    }
+    Ok(())
+}
+
 /// Returns the resources that differ, with an event for each.
 pub(super) fn changed(tx: &Tx<'_>, before: &SnapshotsByKey, after: &SnapshotsByKey) -> Result<(Vec<Key>, Vec<Event>)> {
     let (mut keys, mut events) = (Vec::new(), Vec::new());
@@ -129,8 +156,13 @@ pub(super) fn changed(tx: &Tx<'_>, before: &SnapshotsByKey, after: &SnapshotsByK
             _ => "updated",
         };
         keys.push(*key);
-        let organization = to.as_ref().or(from).and_then(Snapshot::organization);
-        let event = Event::new(format!("{kind}.{verb}"), *id).in_organization(organization);
+        let shown = to.as_ref().or(from);
+        let mut event = Event::new(format!("{kind}.{verb}"), *id)
+            .with_fields(shown.map(|snapshot| entity.event_fields(snapshot)).unwrap_or_default())
+            .in_organization(shown.and_then(Snapshot::organization));
+        if let Some(audience) = shown.and_then(|snapshot| entity.audience(snapshot)) {
+            event = event.for_principal(audience);
+        }
         events.push(event.shown_to_viewers(entity.view()));
     }
     Ok((keys, events))
@@ -344,21 +376,34 @@ pub(super) fn compare(
     Ok(None)
 }
 
+/// Returns the snapshots to restore.
+pub(super) fn requested(tx: &Tx<'_>, affected: &[AffectedResource], direction: Direction) -> Result<SnapshotsByKey> {
+    let requested = |one: &AffectedResource| Ok(((known_kind(tx, &one.kind)?, one.id), one.step(direction)?.1));
+    affected.iter().map(requested).collect()
+}
+
 /// Restores the affected resources and lets their entities validate the transitions. Returns the fields that could not be restored.
 pub(super) async fn restore(
     tx: &mut Tx<'_>,
-    affected: &[AffectedResource],
+    requested: SnapshotsByKey,
     present: &SnapshotsByKey,
     direction: Direction,
 ) -> Result<Vec<String>> {
     let (mut dropped, mut stored, mut removed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    for one in affected {
-        let kind = known_kind(tx, &one.kind)?;
-        match one.step(direction)?.1 {
+    let mut entered = BTreeSet::new();
+    for ((kind, id), snapshot) in requested {
+        let there = present.get(&(kind, id)).and_then(Option::as_ref);
+        entered.extend(entered_organization(
+            &*entity(tx.context(), kind)?,
+            there,
+            snapshot.as_ref(),
+        ));
+        match snapshot {
             Some(snapshot) => stored.entry(kind).or_insert_with(Vec::new).push(snapshot),
-            None => removed.entry(kind).or_insert_with(Vec::new).push(one.id),
+            None => removed.entry(kind).or_insert_with(Vec::new).push(id),
         }
     }
+    tx.keep_entered_organizations(entered).await?;
     for (kind, ids) in &removed {
         entity(tx.context(), kind)?.remove(tx, ids).await?;
     }

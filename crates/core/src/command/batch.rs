@@ -320,6 +320,7 @@ impl<C: BatchCommand> Batch<'_, C> {
             command: self.info.id,
             kind: self.info.kind,
             id,
+            is_affected: false,
             input: command.map(|command| command as &(dyn Any + Send + Sync)),
             entry: None,
             before,

@@ -58,7 +58,7 @@ impl DeferredItems {
         self.0.truncate(length);
     }
 
-    fn take(&mut self, items: TypeId) -> Vec<AnyItem> {
+    pub(super) fn take(&mut self, items: TypeId) -> Vec<AnyItem> {
         let (taken, kept) = std::mem::take(&mut self.0)
             .into_iter()
             .partition(|(item, _)| *item == items);

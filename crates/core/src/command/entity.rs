@@ -9,6 +9,7 @@ use diesel::sql_types::Uuid as SqlUuid;
 use diesel::{Queryable, deserialize};
 use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::snapshot::{CHILDREN, LINKS, Snapshot, Snapshots};
@@ -207,6 +208,13 @@ pub trait Entity: Send + Sync + 'static {
     fn related(_snapshot: &Snapshot) -> Vec<EntityRef> {
         Vec::new()
     }
+
+    /// Returns the fields of the payload of its events `created`, `updated` and `deleted`, besides `id`, `tenantId` and `organizationId`. The
+    /// snapshot is the one after the change, or before a deletion.
+    #[must_use]
+    fn event_fields(_snapshot: &Snapshot) -> Map<String, Value> {
+        Map::new()
+    }
 }
 
 /// An entity without its type, for the registry.
@@ -241,6 +249,8 @@ pub trait AnyEntity: Send + Sync {
     fn audience(&self, snapshot: &Snapshot) -> Option<Uuid>;
     /// See [`Entity::related`].
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef>;
+    /// See [`Entity::event_fields`].
+    fn event_fields(&self, snapshot: &Snapshot) -> Map<String, Value>;
 }
 
 /// The [`AnyEntity`] of an [`Entity`].
@@ -315,5 +325,9 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef> {
         E::related(snapshot)
+    }
+
+    fn event_fields(&self, snapshot: &Snapshot) -> Map<String, Value> {
+        E::event_fields(snapshot)
     }
 }

@@ -252,6 +252,7 @@ impl Execution<'_> {
             command: self.info.id,
             kind: self.info.kind,
             id,
+            is_affected: false,
             input: Some(self.command.input()),
             entry: None,
             before: before.as_ref(),
@@ -290,6 +291,7 @@ impl Execution<'_> {
         };
         interceptor::run(tx, &interception).await?;
         let (affected_keys, affected_events) = affected::changed(tx, &affected_before, &affected_after)?;
+        affected::intercept(tx, &interception, &affected_keys, &affected_before, &affected_after).await?;
         let differs = before.is_some() != after.is_some() || !changes.is_empty() || !affected_keys.is_empty();
         if !differs && !self.info.changes_derived && matches!(self.info.class, Class::Edit | Class::Assign) {
             steps.complete(tx).await?;

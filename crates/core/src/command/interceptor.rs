@@ -55,6 +55,9 @@ pub struct InterceptorContext<'a> {
     pub kind: &'static str,
     /// Id of the resource.
     pub id: Uuid,
+    /// Whether the command changes the resource besides its own: such hooks run after those for the command's own resource, except
+    /// [`Hook::BeforeExecute`], which runs for that one alone.
+    pub is_affected: bool,
     /// The command with its validated input, read by its type ([`InterceptorContext::command_as`]); none on undo and redo, which restore
     /// snapshots.
     pub input: Option<&'a (dyn Any + Send + Sync)>,
@@ -127,7 +130,7 @@ pub enum Verdict {
 
 type HookFn = for<'a> fn(&'a mut Tx<'_>, &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>>;
 
-/// A registered interceptor.
+/// A registered interceptor. It runs for the command's own resource, and for each affected resource that changes, whose kind may be another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Interceptor {
     /// The id.

@@ -387,8 +387,11 @@ pub(super) fn events(
         _ => "updated",
     };
     let mut own = Event::new(format!("{}.{verb}", command.kind), entry.resource).shown_to_viewers(entity.view());
-    if let Some(audience) = entry.after.or(entry.before).and_then(|shown| entity.audience(shown)) {
-        own = own.for_principal(audience);
+    if let Some(shown) = entry.after.or(entry.before) {
+        own = own.with_fields(entity.event_fields(shown));
+        if let Some(audience) = entity.audience(shown) {
+            own = own.for_principal(audience);
+        }
     }
     if let Some(word) = entry.history.word() {
         own = own.with(word, true);

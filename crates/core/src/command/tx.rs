@@ -1,6 +1,6 @@
 //! The transaction of a command.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
 
@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 use super::deferred::DeferredItems;
 use super::entity::{AnyEntity, AnyRow, LockedRow, Locker};
+use super::snapshot::Snapshot;
 use crate::context::RequestContext;
 use crate::db::{Connection, PreparedSql, Visibility};
-use crate::error::Result;
+use crate::error::{Rejection, Result};
 use crate::events::Event;
 use crate::scope::{Scope, VisibleTenants};
 use crate::time::Timestamp;
@@ -36,6 +37,8 @@ pub struct Tx<'a> {
     completions: Vec<(Uuid, Completion)>,
     headers: Vec<(&'static str, String)>,
     deferred: DeferredItems,
+    /// Values that interceptors keep, by type.
+    kept: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     wrote_secret: Vec<&'static str>,
     changed_kinds: BTreeSet<&'static str>,
     stays: bool,
@@ -110,6 +113,7 @@ impl<'a> Tx<'a> {
             completions: Vec::new(),
             headers: Vec::new(),
             deferred: DeferredItems::default(),
+            kept: HashMap::new(),
             wrote_secret: Vec::new(),
             changed_kinds: BTreeSet::new(),
             stays: false,
@@ -255,6 +259,23 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Locks the organizations into which undo or redo puts records, as [`Tx::keep_organization`] does, whatever the caller's scope. Without the
+    /// directory there is nothing to lock.
+    ///
+    /// # Errors
+    /// The conflict of undo and redo, when one of them is not live or belongs to another tenant.
+    pub(super) async fn keep_entered_organizations(&mut self, ids: impl IntoIterator<Item = Uuid>) -> Result<()> {
+        let Some(tree) = self.context.platform().provided().organizations() else {
+            return Ok(());
+        };
+        for id in ids {
+            if !tree.keep(&mut self.connection, self.tenant, id).await? {
+                return Err(Rejection::undo_conflict(&["organizationId"]).into());
+            }
+        }
+        Ok(())
+    }
+
     /// Reads across all tenants inside this transaction, whatever the caller's scope: for rules about the whole platform that a caller of one
     /// tenant must not break. The rows read may only decide; they must not be returned to the caller.
     ///
@@ -311,6 +332,28 @@ impl<'a> Tx<'a> {
     /// ([`Registry::deferred_work`](crate::registry::Registry::deferred_work)). An item without a handler ends the execution with an error.
     pub fn defer<T: Send + Sync + 'static>(&mut self, item: T) {
         self.deferred.push(item);
+    }
+
+    /// Takes back the deferred items of this type. An interceptor that rejects the command uses it for items that must remain, and writes them
+    /// [on completion](Tx::on_completion).
+    pub fn take_deferred<T: Send + Sync + 'static>(&mut self) -> Vec<T> {
+        let items = self.deferred.take(TypeId::of::<T>()).into_iter();
+        items
+            .filter_map(|item| item.downcast().ok())
+            .map(|item: Box<T>| *item)
+            .collect()
+    }
+
+    /// Keeps a value until the transaction ends or is rolled back to a savepoint. An interceptor runs for each of many resources, and needs to
+    /// read only once what is the same for all of them.
+    pub fn keep<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.kept.insert(TypeId::of::<T>(), Box::new(value));
+    }
+
+    /// Takes the kept value of this type.
+    pub fn take_kept<T: Send + Sync + 'static>(&mut self) -> Option<T> {
+        let value = self.kept.remove(&TypeId::of::<T>())?;
+        value.downcast().ok().map(|value| *value)
     }
 
     pub(super) fn deferred(&mut self) -> &mut DeferredItems {
@@ -384,6 +427,7 @@ impl<'a> Tx<'a> {
         self.after_commit.truncate(savepoint.after_commit);
         self.completions.truncate(savepoint.completions);
         self.headers.truncate(savepoint.headers);
+        self.kept.clear();
         self.deferred.truncate(savepoint.deferred);
         self.wrote_secret.truncate(savepoint.secrets);
         Ok(())
@@ -447,4 +491,15 @@ async fn run_completion(context: &RequestContext, tenant: Uuid, work: Completion
     let mut transaction = context.database().transaction(&Scope::tenant(tenant)).await?;
     work(transaction.connection()).await?;
     transaction.commit().await
+}
+
+/// Returns the organization into which undo or redo puts a record: the one that the snapshot to restore names, unless the present one names it
+/// too. An organization itself is put into none.
+pub(super) fn entered_organization(
+    entity: &dyn AnyEntity,
+    present: Option<&Snapshot>,
+    requested: Option<&Snapshot>,
+) -> Option<Uuid> {
+    let named = requested.filter(|_| !entity.is_organization())?.organization()?;
+    (present.and_then(Snapshot::organization) != Some(named)).then_some(named)
 }

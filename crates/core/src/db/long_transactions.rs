@@ -33,7 +33,7 @@ pub(super) struct LongTransactionPermits {
 
 /// A permit; released when dropped.
 #[derive(Debug)]
-pub(super) struct LongTransactionPermit {
+pub struct LongTransactionPermit {
     held: LongTransactions,
     entry: (u64, Holder),
 }

@@ -26,8 +26,8 @@ use crate::scope::{Scope, VisibleTenants};
 
 pub use connector::{Connector, Driven};
 pub use documents::{DocumentTexts, read_documents};
-pub use long_transactions::Holder;
-use long_transactions::{LongTransactionPermit, LongTransactions};
+use long_transactions::LongTransactions;
+pub use long_transactions::{Holder, LongTransactionPermit};
 pub use migrate::{MigrationState, Migrations, migrate, migrate_over, migration_state, revert_all};
 pub use one_of::{KeyColumn, OneOf};
 pub use pool::Connection;
@@ -292,17 +292,28 @@ impl Database {
         })
     }
 
-    /// Begins an unlogged transaction for a response that is produced while its client reads it, and that lasts as long as the client takes.
-    /// Only a quarter of the pool serves such responses, so that slow clients leave enough connections for the other requests; one tenant gets
+    /// Takes a permit for an unlogged transaction of a response that is produced while its client reads it, and that lasts as long as the client
+    /// takes. Only a quarter of the pool serves such responses, so that slow clients leave enough connections for the other requests; one tenant gets
     /// at most half of that, and in the process at most four for each tenant and two for each principal.
     ///
     /// # Errors
-    /// 429 when that many are open; otherwise as [`Database::read`].
-    pub async fn long_transaction(&self, scope: &Scope, holder: Holder) -> Result<UnloggedTransaction> {
-        let permit = self.pool.long_transaction_permit(holder).ok_or_else(|| Rejection {
-            retry_after: Some(LONG_TRANSACTION_RETRY),
-            ..Rejection::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
-        })?;
+    /// 429 when that many are taken.
+    pub fn long_transaction_permit(&self, holder: Holder) -> Result<LongTransactionPermit> {
+        let permit = self.pool.long_transaction_permit(holder);
+        permit.ok_or_else(|| {
+            let rejection = Rejection {
+                retry_after: Some(LONG_TRANSACTION_RETRY),
+                ..Rejection::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests")
+            };
+            rejection.into()
+        })
+    }
+
+    /// Begins the unlogged transaction of a permit.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn long_transaction(&self, scope: &Scope, permit: LongTransactionPermit) -> Result<UnloggedTransaction> {
         Ok(UnloggedTransaction {
             connection: self.begin_limited(scope, Some(LONG_STATEMENT)).await?,
             _permit: Some(permit),

@@ -53,6 +53,13 @@ impl Event {
         self
     }
 
+    /// Adds fields.
+    #[must_use]
+    pub fn with_fields(mut self, fields: Map<String, Value>) -> Self {
+        self.payload.extend(fields);
+        self
+    }
+
     /// Sends the event also to browsers of users who hold this right.
     #[must_use]
     pub fn shown_to(mut self, feature: Feature) -> Self {

@@ -97,7 +97,7 @@ pub(crate) async fn run(endpoint: Endpoint, request: HttpRequest, payload: web::
     let response = head_only(unread.keep_with(response), request.method());
     let elapsed = started.elapsed();
     endpoint.seconds.record(elapsed.as_secs_f64());
-    let millis = elapsed.as_secs_f64() * 1000.0;
+    let millis = f64::from(u32::try_from(elapsed.as_micros()).unwrap_or(u32::MAX)) / 1000.0;
     // Rejections are logged separately, with a limit on the number of lines.
     if info.method == Method::GET || rejection_log::is_rejection(response.status()) {
         tracing::debug!(http.method = %info.method, http.path = info.path, http.status = response.status().as_u16(),
@@ -138,13 +138,19 @@ async fn handle(
         false => unread.read(request.method(), call).await?,
     };
     check_limits(info, limits, call).await?;
+    let mut has_invalid_credential = false;
     let identity = match (info.access, &internal) {
         (Access::Public, _) => None,
         (_, Some(internal)) => {
             call.sender.is(internal.identity());
             Some(Arc::clone(internal.identity()))
         }
-        (Access::Optional, None) => optional(credential::authenticate(call, request).await)?,
+        (Access::Optional, None) => {
+            let authenticated = credential::authenticate(call, request).await;
+            has_invalid_credential =
+                matches!(&authenticated, Err(Error::Rejected(rejection)) if rejection.clears_cookies);
+            optional(authenticated)?
+        }
         (Access::Authenticated | Access::Features(_), None) => {
             Some(credential::authenticate(call, request).await?.identity)
         }
@@ -199,19 +205,29 @@ async fn handle(
         context: context.as_ref(),
         invalid: info.invalid,
     };
-    let mut response = (endpoint.handler)(&incoming)?.await?;
-    if let Some(operation) = context.as_ref().and_then(RequestContext::take_operation)
+    let responded = respond(endpoint, &incoming).await;
+    let mut response = responded.map_err(|error| match has_invalid_credential {
+        true => clearing_cookies(error),
+        false => error,
+    })?;
+    if let Some(context) = &context {
+        conditional::tag(request, context, &mut response);
+    }
+    Ok(response)
+}
+
+/// Calls the handler, and adds the headers that its commands have set.
+async fn respond(endpoint: &Endpoint, incoming: &Incoming<'_>) -> Result<HttpResponse> {
+    let mut response = (endpoint.handler)(incoming)?.await?;
+    if let Some(operation) = incoming.context.and_then(RequestContext::take_operation)
         && let Ok(value) = HeaderValue::from_str(&operation.to_header())
     {
         response.headers_mut().insert(OPERATION, value);
     }
-    for (name, value) in context.iter().flat_map(RequestContext::take_headers) {
+    for (name, value) in incoming.context.into_iter().flat_map(RequestContext::take_headers) {
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HeaderName::from_static(name), value);
         }
-    }
-    if let Some(context) = &context {
-        conditional::tag(request, context, &mut response);
     }
     Ok(response)
 }
@@ -225,8 +241,22 @@ fn optional(authenticated: Result<Authenticated>) -> Result<Option<Arc<Identity>
     }
 }
 
+/// Lets a 401 clear the cookies: the request had a credential, but an invalid one.
+fn clearing_cookies(error: Error) -> Error {
+    match error {
+        Error::Rejected(mut rejection) if rejection.status == StatusCode::UNAUTHORIZED => {
+            rejection.clears_cookies = true;
+            Error::Rejected(rejection)
+        }
+        other => other,
+    }
+}
+
 /// Checks the limits that the client is known to exceed: the rejection costs no statement, no queue position and no memory for a body.
 fn rejected_from_memory(of_address: &[RateLimit], call: &Call) -> Result<()> {
+    if of_address.is_empty() {
+        return Ok(());
+    }
     let limits = call.platform().rate_limits();
     let network = call.network();
     of_address
@@ -238,6 +268,9 @@ fn rejected_from_memory(of_address: &[RateLimit], call: &Call) -> Result<()> {
 /// Requests of one network pass one after the other until they are counted, so that a client over its limit takes one queue position for a
 /// moment, and not all of them.
 async fn check_limits(info: &EndpointInfo, of_address: &[RateLimit], call: &Call) -> Result<()> {
+    if of_address.is_empty() && info.admission.is_none() {
+        return Ok(());
+    }
     let limits = call.platform().rate_limits();
     let network = call.network();
     let Some(admission) = info.admission else {

@@ -159,13 +159,25 @@ impl Pairs {
         }
     }
 
-    /// Returns whether a feature or wildcard is covered somewhere; in this organization if one is given.
+    /// Returns whether some grant covers the wildcard in a live organization; in this one if one is given. Deleted organizations do not count,
+    /// because nothing is held there.
     #[must_use]
-    pub fn covers_in(&self, requested: &str, organization: Option<Uuid>) -> bool {
-        let place = self.covering(requested);
+    pub fn holds_wildcard(&self, wildcard: &str, organization: Option<Uuid>) -> bool {
+        let place = self.covering_live(wildcard);
         match organization {
             Some(_) => has(&place, organization),
             None => place.is_none_or(|place| !place.is_empty()),
+        }
+    }
+
+    fn covering_live(&self, wildcard: &str) -> Organizations {
+        let own = self.union(|at, list| {
+            let covered = list.grants.iter().any(|grant| covers(grant, wildcard));
+            covered.then(|| self.places[at].clone())
+        });
+        match &self.limited_by {
+            Some(other) => common(own, other.covering_live(wildcard)),
+            None => own,
         }
     }
 }
@@ -271,7 +283,8 @@ mod tests {
         assert!(!pairs.holds("products.view", &catalogue()));
         assert_eq!(pairs.anywhere(&catalogue()), Some([X, BELOW_X].into()));
         assert_eq!(pairs.covering("deals.view"), Some([X, BELOW_X].into()));
-        assert!(!pairs.covers_in("*", None) && !pairs.covers_in("products.view", None));
+        assert!(pairs.covering("products.view").is_some_and(|place| place.is_empty()));
+        assert!(!pairs.holds_wildcard("*", None) && !pairs.holds_wildcard("products.view", None));
         assert_eq!(caller.limited_by(&key).roots(), [X, Y].into());
     }
 
@@ -302,6 +315,26 @@ mod tests {
 
         assert!(!pairs.holds("deals.view", &catalogue()));
         assert_eq!(pairs.covering("deals.view"), Some([GONE].into()));
+    }
+
+    #[test]
+    fn a_wildcard_is_held_in_live_organizations_only() {
+        let pairs = placed(&Rights::of([
+            list(&["deals.*"], Some(&[GONE])),
+            list(&["products.*"], Some(&[GONE, X])),
+        ]));
+
+        assert!(!pairs.holds_wildcard("deals.*", None));
+        assert!(!pairs.holds_wildcard("deals.*", Some(GONE)));
+        assert_eq!(pairs.covering("deals.*"), Some([GONE].into()));
+        assert!(pairs.holds_wildcard("products.*", None));
+        assert!(pairs.holds_wildcard("products.*", Some(BELOW_X)) && !pairs.holds_wildcard("products.*", Some(Y)));
+        assert!(placed(&Rights::super_admin()).holds_wildcard("*", Some(Y)));
+
+        let wide = Rights::of([list(&["*"], None)]);
+        let limited = placed(&wide.limited_by(&Rights::of([list(&["products.*"], Some(&[GONE, X]))])));
+        assert!(limited.holds_wildcard("products.*", Some(X)) && !limited.holds_wildcard("products.*", Some(GONE)));
+        assert!(!limited.holds_wildcard("deals.*", None) && !limited.holds_wildcard("*", None));
     }
 
     #[test]

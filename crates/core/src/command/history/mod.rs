@@ -19,6 +19,7 @@ use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::Snapshot;
 use super::steps::stored;
 use super::token::UndoToken;
+use super::versions::Key;
 use super::{CommandInfo, CommandResponse, changes, idempotency};
 use crate::acl::Feature;
 use crate::backoff::Collisions;
@@ -256,6 +257,7 @@ impl Request {
             command: info.id,
             kind: info.kind,
             id: claimed.resource,
+            is_affected: false,
             input: None,
             entry: Some(claimed.entry.logged()),
             before: present.as_ref(),
@@ -263,8 +265,11 @@ impl Request {
             changes: Some(&changes),
         };
         interceptor::run(tx, &interception).await?;
+        let requested = affected::requested(tx, &claimed.affected, self.direction)?;
+        let keys: Vec<Key> = requested.keys().copied().collect();
+        affected::intercept(tx, &interception, &keys, &others, &requested).await?;
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
-        let left_out = affected::restore(tx, &claimed.affected, &others, self.direction).await;
+        let left_out = affected::restore(tx, requested, &others, self.direction).await;
         dropped.extend(left_out.map_err(|error| violated(error, &claimed))?);
         check_constraints(tx, &claimed).await?;
         deferred::run(tx).await?;
