@@ -1,4 +1,4 @@
-//! Reads of users. Roles and invitations beside them come from one statement for a page.
+//! Reads of users. One further statement reads the roles and invitations of a whole page.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,7 @@ impl TeamUser {
 pub struct BesideUser {
     /// The first of the roles of the team that the user holds.
     pub role: Option<TeamRole>,
-    /// The invitation whose link works, or worked until it expired.
+    /// The latest invitation that is neither used nor voided; its link may have expired.
     pub invitation: Option<Invitation>,
 }
 
@@ -208,7 +208,7 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter, found: Option<&[U
     }
 }
 
-/// The names of the roles are in alphabetical order. A token that a newer one has voided, or that set a password, is no invitation any more.
+/// `min` prefers `dispatcher` to `viewer` because the names sort that way. A token is an invitation until it is voided or used.
 const BESIDE: &str = "\
 select u.id, ( \
         select min(r.name_norm) from auth_user_roles l \

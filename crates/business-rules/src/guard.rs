@@ -1,18 +1,21 @@
 //! Rules that validate commands: an interceptor of all commands on the kinds that modules offer for it.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use backoffice_core::command::{CHILDREN, Hook, Interceptor, InterceptorContext, LINKS, Snapshot, Tx, Verdict};
 use backoffice_core::{Call, Result};
 use serde_json::{Map, Value, json};
+use time::Date;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::compiled::{self, CandidateFilter, CompiledRule};
+use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
 use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
-use crate::engine::settle::{self, About, LOG};
+use crate::engine::settle::{self, About, LOG, Leavings};
 use crate::engine::{
     RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of,
 };
@@ -31,6 +34,43 @@ pub(crate) const GUARD: Interceptor = Interceptor {
     priority: 1000,
     run: |tx, context| Box::pin(guard(tx, context)),
 };
+
+/// What is the same for all records that a transaction changes.
+struct SharedFacts {
+    tenant: Uuid,
+    rules: Option<Arc<TenantRules>>,
+    /// The e-mail address of the user, once a rule has needed it.
+    email: Option<Option<String>>,
+    /// The dates in the zones of organizations, once a rule has needed them.
+    local_dates: HashMap<Option<Uuid>, Option<Date>>,
+    /// The time that the rules of the present command have taken.
+    spent: Duration,
+}
+
+impl SharedFacts {
+    /// Returns the facts that an earlier record of the transaction has left.
+    fn take(tx: &mut Tx<'_>) -> Self {
+        let tenant = tx.tenant();
+        let kept = tx.take_kept::<Self>().filter(|kept| kept.tenant == tenant);
+        kept.unwrap_or_else(|| Self {
+            tenant,
+            rules: None,
+            email: None,
+            local_dates: HashMap::new(),
+            spent: Duration::ZERO,
+        })
+    }
+
+    async fn rules(&mut self, tx: &mut Tx<'_>) -> Result<Arc<TenantRules>> {
+        if let Some(rules) = &self.rules {
+            return Ok(Arc::clone(rules));
+        }
+        let call = tx.context().call();
+        let rules = compiled::rules_of(tx.conn(), call, self.tenant).await?;
+        self.rules = Some(Arc::clone(&rules));
+        Ok(rules)
+    }
+}
 
 /// The change that rules validate.
 struct ValidatedChange<'a> {
@@ -116,8 +156,17 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     {
         return Ok(Verdict::Continue);
     }
-    let tenant = tx.tenant();
-    let rules = compiled::rules_of(tx.conn(), ctx.call(), tenant).await?;
+    let mut shared = SharedFacts::take(tx);
+    if !context.is_affected {
+        shared.spent = Duration::ZERO;
+    }
+    let verdict = validate(tx, context, &mut shared).await;
+    tx.keep(shared);
+    verdict
+}
+
+async fn validate(tx: &mut Tx<'_>, context: &InterceptorContext<'_>, shared: &mut SharedFacts) -> Result<Verdict> {
+    let rules = shared.rules(tx).await?;
     if !rules.has(context.kind) {
         return Ok(Verdict::Continue);
     }
@@ -130,7 +179,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
         changes: Some(&names),
         is_event: false,
         organization: change.organization(),
-        now: ctx.now(),
+        now: tx.context().now(),
     };
     let candidates: Vec<Arc<CompiledRule>> = rules
         .candidates(wanted)
@@ -141,8 +190,8 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
         return Ok(Verdict::Continue);
     }
     let started = Instant::now();
-    let user = user(tx, &candidates).await?;
-    let outcome = validate_all(tx, &change, &candidates, &user).await?;
+    let user = user(tx, &candidates, shared).await?;
+    let outcome = validate_all(tx, &change, &candidates, &user, shared).await?;
     metrics::histogram!("business_rules_guard_seconds").record(started.elapsed().as_secs_f64());
     let verdict = decide(tx, change, user, outcome)?;
     let result = match verdict {
@@ -154,7 +203,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
 }
 
 /// Returns the user of the request, with the e-mail address if a rule needs it.
-async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<RunUser> {
+async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>], shared: &mut SharedFacts) -> Result<RunUser> {
     let identity = tx.context().identity();
     let mut user = user_of(identity);
     let needs_email = rules
@@ -164,8 +213,10 @@ async fn user(tx: &mut Tx<'_>, rules: &[Arc<CompiledRule>]) -> Result<RunUser> {
         && let Some(id) = settle::executor(identity)
         && identity.tenant == tx.tenant()
     {
-        let tenant = tx.tenant();
-        user.email = recipients::email_of(tx.conn(), tenant, id).await?;
+        if shared.email.is_none() {
+            shared.email = Some(recipients::email_of(tx.conn(), shared.tenant, id).await?);
+        }
+        user.email = shared.email.clone().flatten();
     }
     Ok(user)
 }
@@ -175,6 +226,7 @@ async fn validate_all(
     change: &ValidatedChange<'_>,
     rules: &[Arc<CompiledRule>],
     user: &RunUser,
+    shared: &mut SharedFacts,
 ) -> Result<RunOutcome> {
     let ctx = tx.context();
     let config = ctx.call().provided::<RulesConfig>()?;
@@ -183,15 +235,24 @@ async fn validate_all(
     }
     let id = change.id.to_string();
     let subject = subject(tx.tenant(), change, &id);
-    let local_date = match need_local_date(rules) {
-        true => subject.local_date(tx.conn(), ctx.platform(), ctx.now()).await?,
-        false => None,
+    let local_date = match (need_local_date(rules), shared.local_dates.get(&subject.organization)) {
+        (true, Some(known)) => *known,
+        (true, None) => {
+            let date = subject.local_date(tx.conn(), ctx.platform(), ctx.now()).await?;
+            shared.local_dates.insert(subject.organization, date);
+            date
+        }
+        (false, _) => None,
     };
+    // The rules of many records don't keep the thread from other requests.
+    if !shared.spent.is_zero() {
+        tokio::task::yield_now().await;
+    }
     let facts = subject.facts(user.clone(), ctx.now(), local_date);
     let started = Instant::now();
     let mut outcome = RunOutcome::default();
     for rule in rules {
-        if started.elapsed() > config.guard_run {
+        if shared.spent + started.elapsed() > config.guard_run {
             outcome.is_incomplete = true;
             outcome.errors.push(RunError {
                 rule: Some(rule.key.clone()),
@@ -205,6 +266,7 @@ async fn validate_all(
         }
         outcome.runs.push(run);
     }
+    shared.spent += started.elapsed();
     Ok(outcome)
 }
 
@@ -264,9 +326,6 @@ fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: 
         true => Verdict::Continue,
         false => rejection(&outcome, &messages),
     };
-    if is_allowed && !messages.is_empty() {
-        tx.response_header("x-rule-messages", header(&messages));
-    }
     let config = ctx.call().provided::<RulesConfig>()?;
     let mut guard_run = GuardRun {
         tenant: tx.tenant(),
@@ -282,26 +341,28 @@ fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: 
         outcome,
     };
     // The platform is called after the commit; a rejected command has none, and a chain of rules ends.
-    let reason = match is_allowed {
-        false => Some(REJECTED),
-        true => (guard_run.depth >= config.max_depth).then_some(TOO_DEEP),
-    };
-    if let Some(reason) = reason {
-        guard_run.outcome.runs.iter_mut().for_each(|run| run.drop_calls(reason));
+    if is_allowed && guard_run.depth >= config.max_depth {
+        guard_run
+            .outcome
+            .runs
+            .iter_mut()
+            .for_each(|run| run.drop_calls(TOO_DEEP));
     }
     // A rule that neither blocks nor acts is of no interest.
     let is_logged = |run: &crate::engine::RuleRun| {
         config.log_passes || run.vetoes() || !run.results.is_empty() || run.error.is_some()
     };
     guard_run.outcome.runs.retain(is_logged);
-    if guard_run.outcome.runs.is_empty() {
-        return Ok(verdict);
-    }
-    if is_allowed {
+    if !guard_run.outcome.runs.is_empty() {
         tx.defer(guard_run);
-    } else {
+    }
+    if !is_allowed {
+        // With the records of the command that were validated before.
+        let mut blocked = tx.take_deferred::<GuardRun>();
+        let runs = blocked.iter_mut().flat_map(|guard_run| &mut guard_run.outcome.runs);
+        runs.for_each(|run| run.drop_calls(REJECTED));
         let call = ctx.call().clone();
-        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, guard_run)));
+        tx.on_completion(move |connection| Box::pin(write_blocked(connection, call, blocked)));
     }
     Ok(verdict)
 }
@@ -339,25 +400,37 @@ fn rejection(outcome: &RunOutcome, messages: &[Value]) -> Verdict {
     }
 }
 
-/// Returns the messages for the header of a response: as many as fit.
+/// Returns the messages for the header of a response, each once: as many as fit.
 fn header(messages: &[Value]) -> String {
-    let encoded = |messages: &[Value]| {
-        let json = Value::Array(messages.to_vec()).to_string();
+    let encoded = |json: &str| {
         let encoded: String = url::form_urlencoded::byte_serialize(json.as_bytes()).collect();
         encoded.replace('+', "%20")
     };
-    let fitting = (0..=messages.len())
-        .rev()
-        .map(|number| encoded(messages.get(..number).unwrap_or_default()));
-    fitting
-        .into_iter()
-        .find(|header| header.len() <= LARGEST_HEADER)
-        .unwrap_or_default()
+    let (mut header, end, mut seen) = (encoded("["), encoded("]"), HashSet::new());
+    for message in messages.iter().map(Value::to_string) {
+        let separator = if seen.is_empty() { "" } else { "," };
+        let added = encoded(&format!("{separator}{message}"));
+        if !seen.insert(message) {
+            continue;
+        }
+        if header.len() + added.len() + end.len() > LARGEST_HEADER {
+            break;
+        }
+        header.push_str(&added);
+    }
+    header + &end
 }
 
 /// Writes what guards leave of allowed changes, together with them.
 pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
     let (ctx, now) = (tx.context(), tx.now());
+    let messages: Vec<Value> = guard_runs
+        .iter()
+        .flat_map(|guard_run| guard_run.outcome.messages())
+        .collect();
+    if !messages.is_empty() {
+        tx.response_header("x-rule-messages", header(&messages));
+    }
     let (mut rows, mut webhooks, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for mut guard_run in guard_runs {
         let mut runs = std::mem::take(&mut guard_run.outcome.runs);
@@ -378,27 +451,42 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) ->
         }
     }
     settle::write_rows(tx.conn(), &rows).await?;
-    // A transaction with many items has one job for all of them.
-    if let Some(batch) = webhooks.first().map(|first: &NewDelivery| first.batch_id) {
-        for one in &mut webhooks {
-            one.batch_id = batch;
-        }
-    }
+    share_batch(&mut webhooks);
     queue(tx, &webhooks).await?;
     platform_calls::enqueue(tx, &calls).await?;
     tx.changed(LOG);
     Ok(())
 }
 
+/// Lets one job send all webhooks of a transaction.
+fn share_batch(webhooks: &mut [NewDelivery]) {
+    if let Some(batch) = webhooks.first().map(|first| first.batch_id) {
+        for one in webhooks {
+            one.batch_id = batch;
+        }
+    }
+}
+
 /// Writes what guards leave of a blocked command, after its rollback.
 async fn write_blocked(
     connection: &mut diesel_async::AsyncPgConnection,
     call: Call,
-    mut guard_run: GuardRun,
+    guard_runs: Vec<GuardRun>,
 ) -> Result<()> {
-    let mut runs = std::mem::take(&mut guard_run.outcome.runs);
-    let leavings = settle::settle(connection, &call, guard_run.about(call.now), &mut runs).await?;
-    settle::write_last(connection, &call, guard_run.tenant, &leavings).await
+    let Some(tenant) = guard_runs.first().map(|first| first.tenant) else {
+        return Ok(());
+    };
+    let mut all = Leavings::default();
+    for mut guard_run in guard_runs {
+        let mut runs = std::mem::take(&mut guard_run.outcome.runs);
+        let leavings = settle::settle(connection, &call, guard_run.about(call.now), &mut runs).await?;
+        all.rows.extend(leavings.rows);
+        all.notifications.extend(leavings.notifications);
+        all.events.extend(leavings.events);
+        all.webhooks.extend(leavings.webhooks);
+    }
+    share_batch(&mut all.webhooks);
+    settle::write_last(connection, &call, tenant, &all).await
 }
 
 #[cfg(test)]
@@ -410,8 +498,20 @@ mod tests {
         let message = |length: usize| json!({"level": "info", "message": "x".repeat(length), "ruleId": "r"});
         let number = |header: &str| header.matches("ruleId").count();
 
-        assert_eq!(number(&header(&[message(10), message(10)])), 2);
-        assert_eq!(number(&header(&[message(10), message(5000), message(10)])), 1);
+        assert_eq!(number(&header(&[message(10), message(11)])), 2);
+        assert_eq!(number(&header(&[message(10), message(5000), message(11)])), 1);
         assert_eq!(header(&[message(5000)]), "%5B%5D");
+    }
+
+    #[test]
+    fn a_message_about_many_records_is_in_the_header_once() {
+        let message = |text: &str| json!({"level": "info", "message": text, "ruleId": "r"});
+        let encoded = header(&[message("a, b"), message("c"), message("a, b")]);
+
+        let parsed: Vec<(String, String)> = url::form_urlencoded::parse(format!("m={encoded}").as_bytes())
+            .into_owned()
+            .collect();
+        let parsed: Value = serde_json::from_str(&parsed[0].1).expect("JSON");
+        assert_eq!(parsed, json!([message("a, b"), message("c")]));
     }
 }

@@ -82,6 +82,7 @@ async fn create_access_user(ctx: RequestContext, body: Json<NewAccessUser>) -> R
     let Some((email, name, role)) = body.0.accept(&mut validator) else {
         return Err(validator.check().err().unwrap_or_else(|| Error::RoleMissing.into()));
     };
+    ctx.reject_repeat().await?;
     let command = InviteUser::new(&ctx, email, name, role)?;
     check_configured(&ctx)?;
     count_invitation(&ctx, &command).await?;
@@ -100,10 +101,10 @@ async fn create_access_user(ctx: RequestContext, body: Json<NewAccessUser>) -> R
 /// Counts an invitation for its sender and for its address, before anything is written.
 async fn count_invitation(ctx: &RequestContext, command: &InviteUser) -> Result<()> {
     let (limits, identity) = (ctx.platform().rate_limits(), ctx.identity());
-    if let Some(id) = identity.id {
-        let actor = format!("{} {id}", identity.kind.as_str());
-        limits.count(ctx.call(), INVITE_BY_ACTOR, &actor).await?;
-    }
+    // The platform, which acts for rules, has one limit for each tenant.
+    let actor = identity.id.unwrap_or(command.placement.tenant);
+    let actor = format!("{} {actor}", identity.kind.as_str());
+    limits.count(ctx.call(), INVITE_BY_ACTOR, &actor).await?;
     let address = format!("{} {}", command.placement.tenant, command.email);
     limits.count(ctx.call(), INVITE_BY_ADDRESS, &address).await
 }
@@ -118,6 +119,8 @@ struct ResentAccessInvite {
 
 async fn resend_access_invite(ctx: RequestContext, path: Path<UserPath>) -> Result<Json<ResentAccessInvite>> {
     let id = path.0.id()?;
+    // A repeat gets the stored response, whatever has become of the user and the limits.
+    ctx.reject_repeat().await?;
     let user = {
         let connection = ctx.read().await?;
         let found = query::find(&connection, &ctx, id).await?;

@@ -1,6 +1,7 @@
 //! Invitations that are sent again.
 
-use serde_json::json;
+use actix_web::http::Method;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, USERS, rejection};
@@ -80,4 +81,39 @@ async fn an_expired_invitation_is_shown_and_can_be_renewed() {
     assert_eq!(fixture.set_password(&token).await, 400);
     assert_eq!(fixture.post_to(&admin, id, "resend-invite").await.0, 200);
     assert_eq!(invite().await["expired"], json!(false));
+}
+
+#[actix_web::test]
+async fn a_repeat_returns_the_stored_response_whatever_has_become_of_the_user_and_the_limits() {
+    let fixture = Fixture::with_limits().await;
+    let send = async |path: &str, body: &Value| {
+        let request = fixture.app.request(Method::POST, path).bearer(&fixture.a.token);
+        request.header("Idempotency-Key", "one").json(body).send().await
+    };
+    let new = json!({"email": "anna@example.com", "name": "Anna", "role": "viewer"});
+    let created = send(USERS, &new).await;
+    let path = format!(
+        "{USERS}/{}/resend-invite",
+        created.json()["id"].as_str().expect("an id")
+    );
+    let _ = fixture.app.mail().take();
+    let resent = send(&path, &json!({})).await;
+    assert_eq!(fixture.set_password(&fixture.mailed_token()).await, 200);
+
+    for _ in 0..4 {
+        for (path, body, first) in [(USERS, &new, &created), (path.as_str(), &json!({}), &resent)] {
+            let again = send(path, body).await;
+            assert_eq!((again.status, again.json()), (first.status, first.json()), "{path}");
+            assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"), "{path}");
+        }
+    }
+
+    assert_eq!(resent.json(), json!({"emailSent": true}));
+    assert!(fixture.app.mail().take().is_empty());
+    let (status, body) = fixture.app.post(&fixture.a.token, &path, json!({})).await;
+    assert_eq!(
+        rejection(&(status, body)),
+        (409, "user_already_active"),
+        "without the key"
+    );
 }

@@ -1,19 +1,25 @@
 //! Actions of rules: parsed and checked once.
 
+mod link;
 mod parse;
 mod platform_call;
 mod template;
 mod webhook;
 
-pub(crate) use parse::{ActionRules, is_path, parse_branch};
+pub(crate) use link::LinkTemplate;
+pub(crate) use parse::{ActionRules, parse_branch};
 pub(crate) use platform_call::PlatformCall;
-pub(crate) use template::{Template, fill};
+pub(crate) use template::{Exceeded, Template, fill, json, json_object};
 pub(crate) use webhook::{HeaderText, Webhook};
 
 use serde_json::Value;
 
 /// The type of actions that call webhooks.
 pub(crate) const WEBHOOK: &str = "CALL_WEBHOOK";
+/// The type of actions that disallow a change.
+pub(crate) const BLOCK: &str = "BLOCK_TRANSITION";
+/// The type of actions that lift the veto of their own rule.
+pub(crate) const ALLOW: &str = "ALLOW_TRANSITION";
 /// Longest text of a message, in characters.
 pub(crate) const LONGEST_MESSAGE: usize = 2000;
 
@@ -73,7 +79,7 @@ pub(crate) struct Notify {
     pub(crate) recipients: Vec<Recipient>,
     pub(crate) subject: Option<Template>,
     pub(crate) severity: Severity,
-    pub(crate) link: Option<Template>,
+    pub(crate) link: Option<LinkTemplate>,
     pub(crate) push: bool,
 }
 
@@ -128,8 +134,8 @@ impl Action {
                 MessageLevel::Info => "SHOW_INFO",
             },
             Self::Log { .. } => "LOG",
-            Self::Block { .. } => "BLOCK_TRANSITION",
-            Self::Allow { .. } => "ALLOW_TRANSITION",
+            Self::Block { .. } => BLOCK,
+            Self::Allow { .. } => ALLOW,
         }
     }
 }

@@ -6,10 +6,11 @@ use backoffice_egress::Egress;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::WEBHOOK;
 use super::platform_call::{LONGEST_ENDPOINT, NamedEndpoint, PlatformCall, method_of};
 use super::webhook::{self, LONGEST_URL, METHODS, UrlTemplate, Webhook};
-use super::{Action, LONGEST_MESSAGE, MessageLevel, Notify, Recipient, Severity, Template};
+use super::{
+    ALLOW, Action, BLOCK, LONGEST_MESSAGE, LinkTemplate, MessageLevel, Notify, Recipient, Severity, Template, WEBHOOK,
+};
 
 /// Most actions of a branch.
 const MOST_IN_BRANCH: usize = 20;
@@ -18,7 +19,7 @@ const MOST_RECIPIENTS: usize = 50;
 /// Longest subject, in characters.
 const LONGEST_SUBJECT: usize = 200;
 /// Longest link, in characters.
-const LONGEST_LINK: usize = 1000;
+pub(super) const LONGEST_LINK: usize = 1000;
 /// Longest name of an event.
 const LONGEST_EVENT: usize = 100;
 /// Longest payload of an event, in bytes of JSON.
@@ -33,7 +34,7 @@ pub(crate) struct ActionRules<'a> {
     pub(crate) kind: Option<&'a RecordKind>,
     /// The platform, whose modules own the names of events.
     pub(crate) platform: &'a Platform,
-    /// Decides about addresses of webhooks; `None` for a stored rule, whose webhooks are checked when they are sent.
+    /// Decides about addresses of webhooks; `None` for a stored rule, whose addresses and links are checked when they are used.
     pub(crate) egress: Option<&'a Egress>,
 }
 
@@ -99,14 +100,14 @@ impl Parser {
         };
         let show = |level| move |message| Action::Show { level, message };
         match fields.get("type").and_then(Value::as_str) {
-            Some("NOTIFY") => self.notify(config).map(Action::Notify),
+            Some("NOTIFY") => self.notify(config, rules).map(Action::Notify),
             Some("SET_FIELD") => self.set_field(config, rules),
             Some("EMIT_EVENT") => self.emit_event(config, rules.platform),
             Some("SHOW_ERROR") => self.message(config).map(show(MessageLevel::Error)),
             Some("SHOW_WARNING") => self.message(config).map(show(MessageLevel::Warning)),
             Some("SHOW_INFO") => self.message(config).map(show(MessageLevel::Info)),
-            Some("BLOCK_TRANSITION") => self.message(config).map(|message| Action::Block { message }),
-            Some("ALLOW_TRANSITION") => self.message(config).map(|message| Action::Allow { message }),
+            Some(BLOCK) => self.message(config).map(|message| Action::Block { message }),
+            Some(ALLOW) => self.message(config).map(|message| Action::Allow { message }),
             Some("LOG") => self.log(config),
             Some(WEBHOOK) => self.webhook(config, rules.egress).map(Action::CallWebhook),
             Some("CALL_PLATFORM") => self.platform_call(config).map(Action::CallPlatform),
@@ -164,7 +165,7 @@ impl Parser {
         })
     }
 
-    fn notify(&mut self, config: &Map<String, Value>) -> Option<Notify> {
+    fn notify(&mut self, config: &Map<String, Value>, rules: ActionRules<'_>) -> Option<Notify> {
         let message = self.message(config);
         let recipients = self.recipients(config);
         let subject = self.optional(config, "subject", LONGEST_SUBJECT).map(Template::parse);
@@ -174,14 +175,7 @@ impl Parser {
             Some("error") => Severity::Error,
             _ => Severity::Info,
         };
-        let link = self.optional(config, "linkHref", LONGEST_LINK);
-        if link.is_some_and(|link| !is_path(link)) {
-            self.reject::<()>(
-                "config.linkHref",
-                "must be a path with one leading `/`",
-                "invalid_value",
-            );
-        }
+        let link = self.link(config, rules);
         let push = match config.get("push") {
             None | Some(Value::Null) => false,
             Some(Value::Bool(push)) => *push,
@@ -194,9 +188,21 @@ impl Parser {
             recipients: recipients?,
             subject,
             severity,
-            link: link.map(Template::parse),
+            link,
             push,
         })
+    }
+
+    /// Parses a link. Links of stored rules are checked when they run.
+    fn link(&mut self, config: &Map<String, Value>, rules: ActionRules<'_>) -> Option<LinkTemplate> {
+        let text = self.optional(config, "linkHref", LONGEST_LINK)?;
+        let link = LinkTemplate::parse(text, rules.platform);
+        if rules.egress.is_some() && !link.is_confined() {
+            let console = rules.platform.app().console_path.trim_end_matches('/');
+            let message = format!("must be a path below {console}/ or that of a page, without references before that");
+            return self.reject("config.linkHref", message, "invalid_value");
+        }
+        Some(link)
     }
 
     fn recipients(&mut self, config: &Map<String, Value>) -> Option<Vec<Recipient>> {
@@ -335,12 +341,6 @@ fn recipient(text: &str) -> Option<Recipient> {
     }
     let is_user = text.parse::<Uuid>().is_ok() || text.contains('@') || text.contains("{{");
     (is_user && text.chars().count() <= 254).then(|| Recipient::User(Template::parse(text)))
-}
-
-/// Whether a text is a path on this site.
-pub(crate) fn is_path(text: &str) -> bool {
-    let second = text.as_bytes().get(1);
-    text.starts_with('/') && !matches!(second, Some(b'/' | b'\\')) && !text.contains(char::is_control)
 }
 
 /// Whether rules may emit an event of this name.

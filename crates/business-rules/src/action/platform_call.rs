@@ -4,7 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::Template;
-use super::template::Part;
+use super::template::{Exceeded, Part};
 use crate::condition::Facts;
 use crate::platform_calls::METHODS;
 
@@ -75,13 +75,19 @@ pub(super) fn method_of(text: &str) -> Option<&'static str> {
 }
 
 impl PlatformCall {
-    /// Returns the path with the query, with percent-encoded values in place of references; `None` if it is too long.
-    pub(crate) fn target(&self, facts: &Facts<'_>) -> Option<String> {
+    /// Returns the path with the query, with percent-encoded values in place of references; `None` if it is not valid.
+    ///
+    /// # Errors
+    /// If it is too long, or the budget of the run is used up.
+    pub(crate) fn target(&self, facts: &Facts<'_>) -> Result<Option<String>, Exceeded> {
         let target = match &self.query {
-            Some(query) => format!("{}?{}", self.path, query.encoded(facts)),
+            Some(query) => format!("{}?{}", self.path, query.encoded(facts, 2 * LONGEST_ENDPOINT)?),
             None => self.path.clone(),
         };
-        (target.len() <= 2 * LONGEST_ENDPOINT && target.parse::<http::Uri>().is_ok()).then_some(target)
+        if target.len() > 2 * LONGEST_ENDPOINT {
+            return Err(Exceeded::Length);
+        }
+        Ok(target.parse::<http::Uri>().is_ok().then_some(target))
     }
 }
 
@@ -96,7 +102,7 @@ mod tests {
         let data = json!({"a": "x&id=1 ü#"});
         let target = |text: &str| {
             let call = NamedEndpoint::parse(text)?.call("GET", Uuid::nil(), None);
-            call.target(&Facts::for_test(&data))
+            call.target(&Facts::for_test(&data)).ok().flatten()
         };
 
         assert_eq!(target("/a/b"), Some("/a/b".to_owned()));

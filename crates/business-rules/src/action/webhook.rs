@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use url::Url;
 use uuid::Uuid;
 
-use super::template::{Part, Template};
+use super::template::{Exceeded, Part, Template};
 use crate::condition::Facts;
 use crate::engine::redact::is_secret;
 use crate::header_values;
@@ -82,11 +82,14 @@ impl UrlTemplate {
         }
     }
 
-    /// Returns the address with percent-encoded values in place of references; `None` if it is too long, or values would change its path.
-    pub(crate) fn text(&self, facts: &Facts<'_>) -> Option<String> {
-        let text = self.0.encoded(facts);
-        let is_fine = text.chars().count() <= 2 * LONGEST_URL && !has_dots(&text) && Url::parse(&text).is_ok();
-        is_fine.then_some(text)
+    /// Returns the address with percent-encoded values in place of references; `None` if values would change its path.
+    ///
+    /// # Errors
+    /// If it is too long, or the budget of the run is used up.
+    pub(crate) fn text(&self, facts: &Facts<'_>) -> Result<Option<String>, Exceeded> {
+        let text = self.0.encoded(facts, 2 * LONGEST_URL)?;
+        let is_fine = !has_dots(&text) && Url::parse(&text).is_ok();
+        Ok(is_fine.then_some(text))
     }
 }
 
@@ -98,7 +101,7 @@ fn sample(part: &Part) -> &str {
 }
 
 /// Whether a path has segments that would remove others.
-fn has_dots(url: &str) -> bool {
+pub(super) fn has_dots(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     path.split('/')
         .any(|segment| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | ".."))
@@ -157,11 +160,13 @@ mod tests {
 
         assert_eq!(
             filled("https://example.com/a/{{a}}?b={{a}}"),
-            Ok(Some(
+            Ok(Ok(Some(
                 "https://example.com/a/x%2F..%2Fy%3Fz%26%C3%BC?b=x%2F..%2Fy%3Fz%26%C3%BC".to_owned()
-            ))
+            )))
         );
-        assert_eq!(filled("https://example.com/a/{{dots}}/b"), Ok(None));
+        assert_eq!(filled("https://example.com/a/{{dots}}/b"), Ok(Ok(None)));
+        let long = format!("https://example.com/{}", "{{a}}".repeat(300));
+        assert_eq!(filled(&long), Ok(Err(Exceeded::Length)));
         for url in [
             "https://{{a}}/",
             "https://example.com{{a}}",

@@ -2,7 +2,7 @@
 
 pub(crate) mod limits;
 mod member;
-mod platform_calls;
+pub(crate) mod platform_calls;
 mod record_run;
 mod retry_webhook;
 mod rule;

@@ -1,6 +1,7 @@
 //! Checks the endpoints and keys that actions name, when a rule is saved.
 
 use backoffice_core::command::Tx;
+use backoffice_core::input::Validator;
 use backoffice_core::{Detail, Rejection, Result};
 use uuid::Uuid;
 
@@ -44,6 +45,13 @@ pub(super) async fn check(tx: &mut Tx<'_>, rule: &Rule, branches: &[Vec<Action>;
         ..Rejection::bad_request(message)
     }
     .into())
+}
+
+/// Rejects an undo or redo after which a rule would call the platform in a way that its caller could not save.
+pub(crate) async fn check_restored(tx: &mut Tx<'_>, rule: &Rule) -> Result<()> {
+    // Actions that are no longer valid do not run.
+    let actions = rule.actions(tx.context().platform(), None, &mut Validator::default());
+    check(tx, rule, &actions).await
 }
 
 /// A call among the actions of its branch.

@@ -1,5 +1,6 @@
 //! Conditions of rules: compiled once, and evaluated on borrowed JSON without any other effect.
 
+mod budget;
 mod compare;
 mod compile;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use regex::Regex;
 use serde_json::Value;
 
+pub(crate) use budget::TextBudget;
 pub(crate) use compile::compile;
 pub(crate) use operator::Operator;
 pub(crate) use path::FieldPath;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::budget::TextBudget;
 use super::path::FieldPath;
 
 /// A referenced value.
@@ -36,7 +37,7 @@ pub(crate) enum Fact {
 }
 
 /// The values of the context, and the data of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) data: &'a Value,
     /// The UTC date.
@@ -51,6 +52,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) entity_type: &'a str,
     pub(crate) entity_id: Option<&'a str>,
     pub(crate) event_type: Option<&'a str>,
+    /// What the actions of the run may build from these values.
+    pub(crate) budget: TextBudget,
 }
 
 /// The user of a run; nothing for the platform and for API keys.
@@ -132,6 +135,7 @@ impl<'a> Facts<'a> {
             entity_type: "sample.thing",
             entity_id: None,
             event_type: None,
+            budget: TextBudget::default(),
         }
     }
 }

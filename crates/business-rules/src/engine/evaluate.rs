@@ -1,4 +1,4 @@
-//! Evaluates a rule and plans its actions, without any effect outside of memory, except lines of the server's log.
+//! Evaluates a rule and plans its actions, without any effect outside of memory.
 
 use std::sync::Arc;
 
@@ -6,9 +6,12 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{ActionResult, PlannedCall, PlannedEvent, PlannedNotification, PlannedWebhook, RuleMessage, RuleRun};
+use super::{
+    ActionResult, NOT_RUN, PlannedCall, PlannedEvent, PlannedLine, PlannedNotification, PlannedWebhook, RuleMessage,
+    RuleRun,
+};
 use crate::action::{
-    self, Action, HeaderText, LONGEST_MESSAGE, MessageLevel, Notify, PlatformCall, Recipient, Webhook,
+    self, Action, Exceeded, HeaderText, LONGEST_MESSAGE, Notify, PlatformCall, Recipient, Template, Webhook,
 };
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
@@ -19,31 +22,27 @@ const LARGEST_PAYLOAD: usize = 16 * 1024;
 /// Longest subject and longest address, in characters.
 const LONGEST_SUBJECT: usize = 200;
 const LONGEST_ADDRESS: usize = 254;
-const LONGEST_LINK: usize = 1000;
 /// Largest body of a webhook or a request to the platform, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
 /// Longest value of a header, in characters.
 const LONGEST_HEADER: usize = 2000;
+/// Error of a rule that builds more than is left of the budget of its run.
+const TEXTS_TOO_LONG: &str = "texts_too_long";
 
-/// Evaluates the condition of a rule and plans the actions of the branch.
+/// Evaluates the condition of a rule that validates a command, plans the actions of the branch, and writes their lines into the log of the server.
 pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
+    let mut run = plan(rule, facts, log_id, is_dry);
+    for line in std::mem::take(&mut run.lines) {
+        line.write(rule);
+    }
+    run
+}
+
+/// Evaluates the condition of a rule and plans the actions of the branch. A rule that builds too many bytes ends with the action that would have built
+/// them: the actions before it remain planned, and the later ones are not run.
+pub(crate) fn plan(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
     let started = Instant::now();
-    let mut run = RuleRun {
-        rule: Arc::clone(rule),
-        log_id,
-        condition: None,
-        error: None,
-        results: Vec::new(),
-        messages: Vec::new(),
-        blocks: false,
-        lifts: false,
-        notifications: Vec::new(),
-        events: Vec::new(),
-        webhooks: Vec::new(),
-        calls: Vec::new(),
-        write: None,
-        elapsed: std::time::Duration::ZERO,
-    };
+    let mut run = RuleRun::new(Arc::clone(rule), log_id);
     match &rule.body {
         None => run.error = Some("invalid_rule".to_owned()),
         Some(body) => match body.condition.evaluate(facts) {
@@ -63,6 +62,24 @@ pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid
     run
 }
 
+/// Why an action was not planned.
+enum Fault {
+    /// It can't be executed.
+    Invalid(&'static str),
+    /// The budget of the run is used up.
+    Budget,
+}
+
+impl Fault {
+    /// Returns the fault of an action whose length has this error.
+    const fn from_exceeded(exceeded: Exceeded, too_long: &'static str) -> Self {
+        match exceeded {
+            Exceeded::Length => Self::Invalid(too_long),
+            Exceeded::Budget => Self::Budget,
+        }
+    }
+}
+
 struct Planner<'a, 'f> {
     run: RuleRun,
     facts: &'a Facts<'f>,
@@ -71,151 +88,194 @@ struct Planner<'a, 'f> {
 
 impl Planner<'_, '_> {
     fn plan(&mut self, action: &Action) {
-        let (facts, longest) = (self.facts, LONGEST_MESSAGE);
         let mut fields = Map::new();
-        let mut error = None;
+        let error = match self.run.error {
+            Some(_) => Some(NOT_RUN),
+            None => match self.effect(action, &mut fields) {
+                Ok(()) => None,
+                Err(Fault::Invalid(reason)) => Some(reason),
+                Err(Fault::Budget) => {
+                    self.run.error = Some(TEXTS_TOO_LONG.to_owned());
+                    Some(TEXTS_TOO_LONG)
+                }
+            },
+        };
+        self.run.results.push(ActionResult {
+            word: action.word(),
+            error: error.map(str::to_owned),
+            is_simulated: self.is_dry,
+            fields,
+        });
+    }
+
+    /// Plans the effect of an action, and adds the fields of its result.
+    fn effect(&mut self, action: &Action, fields: &mut Map<String, Value>) -> Result<(), Fault> {
         match action {
             Action::Show { level, message } => {
-                let text = message.text(facts, longest);
-                fields.insert("message".to_owned(), json!(text));
+                let text = self.message(message, fields)?;
                 self.run.messages.push(RuleMessage {
+                    action: self.run.results.len(),
                     level: *level,
                     text,
                     rule: self.run.rule.key.clone(),
                 });
             }
             Action::Log { level, message } => {
-                let text = message.text(facts, longest);
+                let text = self.message(message, fields)?;
                 if !self.is_dry {
-                    log_line(*level, &self.run.rule, &text);
+                    self.run.lines.push(PlannedLine {
+                        action: self.run.results.len(),
+                        level: *level,
+                        text,
+                    });
                 }
-                fields.insert("message".to_owned(), json!(text));
             }
             Action::Block { message } => {
                 self.run.blocks = true;
-                fields.insert("message".to_owned(), json!(message.text(facts, longest)));
+                self.message(message, fields)?;
             }
             Action::Allow { message } => {
+                self.message(message, fields)?;
                 self.run.lifts = true;
-                fields.insert("message".to_owned(), json!(message.text(facts, longest)));
             }
-            Action::SetField { field, value } => {
-                let value = action::fill(value, facts);
-                fields.insert("field".to_owned(), json!(field));
-                let number = self.run.results.len();
-                let write = self.run.write.get_or_insert_default();
-                write.actions.push(number);
-                write.fields.insert(field.clone(), value);
-                if facts.entity_id.is_none_or(|id| id.parse::<Uuid>().is_err()) {
-                    error = Some("entity_not_found".to_owned());
-                }
-            }
-            Action::EmitEvent { name, payload } => error = self.event(name, payload),
-            Action::Notify(notify) => error = self.notification(notify),
-            Action::CallWebhook(webhook) => error = self.webhook(webhook),
-            Action::CallPlatform(call) => error = self.platform_call(call),
+            Action::SetField { field, value } => self.field(field, value, fields)?,
+            Action::EmitEvent { name, payload } => self.event(name, payload)?,
+            Action::Notify(notify) => self.notification(notify)?,
+            Action::CallWebhook(webhook) => self.webhook(webhook)?,
+            Action::CallPlatform(call) => self.platform_call(call)?,
         }
-        self.run.results.push(ActionResult {
-            word: action.word(),
-            error,
-            is_simulated: self.is_dry,
-            fields,
-        });
+        Ok(())
     }
 
-    fn event(&mut self, name: &str, payload: &Value) -> Option<String> {
-        let Value::Object(mut payload) = action::fill(payload, self.facts) else {
-            return Some("invalid_payload".to_owned());
-        };
-        if Value::Object(payload.clone()).to_string().len() > LARGEST_PAYLOAD {
-            return Some("payload_too_long".to_owned());
+    /// Returns a text of at most this many characters.
+    fn text(&self, template: &Template, longest: usize) -> Result<String, Fault> {
+        template.text(self.facts, longest).map_err(|_| Fault::Budget)
+    }
+
+    /// Returns the text of a message, and adds it to the result.
+    fn message(&self, message: &Template, fields: &mut Map<String, Value>) -> Result<String, Fault> {
+        let text = self.text(message, LONGEST_MESSAGE)?;
+        fields.insert("message".to_owned(), json!(text));
+        Ok(text)
+    }
+
+    fn field(&mut self, field: &str, value: &Value, fields: &mut Map<String, Value>) -> Result<(), Fault> {
+        fields.insert("field".to_owned(), json!(field));
+        let value = action::fill(value, self.facts, usize::MAX).map_err(|_| Fault::Budget)?;
+        let write = self.run.write.get_or_insert_default();
+        write.actions.push(self.run.results.len());
+        write.fields.insert(field.to_owned(), value);
+        if self.facts.entity_id.is_none_or(|id| id.parse::<Uuid>().is_err()) {
+            return Err(Fault::Invalid("entity_not_found"));
         }
+        Ok(())
+    }
+
+    fn event(&mut self, name: &str, payload: &Value) -> Result<(), Fault> {
+        let too_long = |exceeded| Fault::from_exceeded(exceeded, "payload_too_long");
+        let payload = action::fill(payload, self.facts, LARGEST_PAYLOAD).map_err(too_long)?;
+        action::json(&payload, self.facts, LARGEST_PAYLOAD).map_err(too_long)?;
+        let Value::Object(mut payload) = payload else {
+            return Err(Fault::Invalid("invalid_payload"));
+        };
         // The platform says to whom the event belongs.
         payload.remove("tenantId");
         payload.remove("organizationId");
         payload.insert("ruleId".to_owned(), json!(self.run.rule.id));
         self.run.events.push(PlannedEvent {
+            action: self.run.results.len(),
             name: name.to_owned(),
             payload,
         });
-        None
+        Ok(())
     }
 
-    fn notification(&mut self, notify: &Notify) -> Option<String> {
+    fn notification(&mut self, notify: &Notify) -> Result<(), Fault> {
         let (mut users, mut roles) = (Vec::new(), Vec::new());
         for recipient in &notify.recipients {
             match recipient {
-                Recipient::User(user) => users.push(user.text(self.facts, LONGEST_ADDRESS)),
+                Recipient::User(user) => users.push(self.text(user, LONGEST_ADDRESS)?),
                 Recipient::Role(role) => roles.push(role.clone()),
             }
         }
-        let link = notify.link.as_ref().map(|link| link.text(self.facts, LONGEST_LINK));
-        if link.as_deref().is_some_and(|link| !action::is_path(link)) {
-            return Some("invalid_link".to_owned());
-        }
-        let subject = notify
-            .subject
-            .as_ref()
-            .map(|subject| subject.text(self.facts, LONGEST_SUBJECT));
-        let subject = subject.filter(|subject| !subject.trim().is_empty());
+        let link = match &notify.link {
+            None => None,
+            Some(link) => {
+                let link = link.text(self.facts).map_err(|_| Fault::Budget)?;
+                Some(link.ok_or(Fault::Invalid("invalid_link"))?)
+            }
+        };
+        let subject = match &notify.subject {
+            None => String::new(),
+            Some(subject) => self.text(subject, LONGEST_SUBJECT)?,
+        };
+        let subject = match subject.trim() {
+            "" => self.run.rule.name.clone(),
+            _ => subject,
+        };
+        let message = self.text(&notify.message, LONGEST_MESSAGE)?;
         self.run.notifications.push(PlannedNotification {
             action: self.run.results.len(),
             users,
             roles,
-            subject: subject.unwrap_or_else(|| self.run.rule.name.clone()),
-            message: notify.message.text(self.facts, LONGEST_MESSAGE),
+            subject,
+            message,
             severity: notify.severity,
             link,
             push: notify.push,
         });
-        None
+        Ok(())
     }
 }
 
 impl Planner<'_, '_> {
-    fn webhook(&mut self, webhook: &Webhook) -> Option<String> {
-        let Some(url) = webhook.url.text(self.facts) else {
-            return Some("invalid_url".to_owned());
-        };
+    fn webhook(&mut self, webhook: &Webhook) -> Result<(), Fault> {
+        let url = webhook.url.text(self.facts);
+        let url = url.map_err(|exceeded| Fault::from_exceeded(exceeded, "invalid_url"))?;
+        let url = url.ok_or(Fault::Invalid("invalid_url"))?;
         let body = match (webhook.method, &webhook.body) {
-            ("GET", _) => String::new(),
-            (_, Some(body)) => action::fill(body, self.facts).to_string(),
-            (_, None) => usual_body(self.facts).to_string(),
+            ("GET", _) => Ok(String::new()),
+            (_, Some(body)) => action::fill(body, self.facts, LARGEST_BODY)
+                .and_then(|body| action::json(&body, self.facts, LARGEST_BODY)),
+            (_, None) => usual_body(self.facts),
         };
-        if body.len() > LARGEST_BODY {
-            return Some("body_too_long".to_owned());
-        }
-        let header = |(name, value): &(String, HeaderText)| {
+        let body = body.map_err(|exceeded| Fault::from_exceeded(exceeded, "body_too_long"))?;
+        let mut headers = Map::new();
+        for (name, value) in &webhook.headers {
             let value = match value {
                 HeaderText::Plain(template) => {
-                    let text = template.text(self.facts, LONGEST_HEADER);
+                    let text = self.text(template, LONGEST_HEADER)?;
                     json!(text.chars().filter(|c| !c.is_control()).collect::<String>())
                 }
                 HeaderText::Sealed(id) => header_values::reference(*id),
             };
-            (name.clone(), value)
-        };
+            headers.insert(name.clone(), value);
+        }
         self.run.webhooks.push(PlannedWebhook {
             action: self.run.results.len(),
             url,
             method: webhook.method,
-            headers: webhook.headers.iter().map(header).collect(),
+            headers,
             body,
         });
-        None
+        Ok(())
     }
 }
 
 impl Planner<'_, '_> {
-    fn platform_call(&mut self, call: &PlatformCall) -> Option<String> {
-        let Some(target) = call.target(self.facts) else {
-            return Some("invalid_endpoint".to_owned());
+    fn platform_call(&mut self, call: &PlatformCall) -> Result<(), Fault> {
+        let target = call.target(self.facts);
+        let target = target.map_err(|exceeded| Fault::from_exceeded(exceeded, "invalid_endpoint"))?;
+        let target = target.ok_or(Fault::Invalid("invalid_endpoint"))?;
+        let body = match call.body.as_ref().filter(|_| call.method != "GET") {
+            None => None,
+            Some(body) => {
+                let too_long = |exceeded| Fault::from_exceeded(exceeded, "body_too_long");
+                let body = action::fill(body, self.facts, LARGEST_BODY).map_err(too_long)?;
+                action::json(&body, self.facts, LARGEST_BODY).map_err(too_long)?;
+                Some(body)
+            }
         };
-        let body = call.body.as_ref().filter(|_| call.method != "GET");
-        let body = body.map(|body| action::fill(body, self.facts));
-        if body.as_ref().is_some_and(|body| body.to_string().len() > LARGEST_BODY) {
-            return Some("body_too_long".to_owned());
-        }
         self.run.calls.push(PlannedCall {
             action: self.run.results.len(),
             method: call.method.to_owned(),
@@ -223,21 +283,14 @@ impl Planner<'_, '_> {
             key: call.key,
             body,
         });
-        None
+        Ok(())
     }
 }
 
 /// Returns the body of a webhook for which the rule has none.
-fn usual_body(facts: &Facts<'_>) -> Value {
+fn usual_body(facts: &Facts<'_>) -> Result<String, Exceeded> {
     let event = facts.event_type.unwrap_or("executed");
-    json!({"type": format!("{}.{event}", facts.entity_type), "timestamp": facts.now, "data": facts.data})
-}
-
-fn log_line(level: MessageLevel, rule: &CompiledRule, text: &str) {
-    let text = backoffice_core::text::escape_control_characters(text);
-    match level {
-        MessageLevel::Error => tracing::error!(rule.id = %rule.id, message = %text, "rule logged"),
-        MessageLevel::Warning => tracing::warn!(rule.id = %rule.id, message = %text, "rule logged"),
-        MessageLevel::Info => tracing::info!(rule.id = %rule.id, message = %text, "rule logged"),
-    }
+    let (kind, now) = (json!(format!("{}.{event}", facts.entity_type)), json!(facts.now));
+    let fields = [("data", facts.data), ("timestamp", &now), ("type", &kind)];
+    action::json_object(&fields, facts, LARGEST_BODY)
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::organization_zone::local_date;
+use backoffice_core::text::escape_control_characters;
 use backoffice_core::{Platform, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
 use serde::{Deserialize, Serialize};
@@ -22,12 +23,16 @@ use serde_json::{Map, Value, json};
 use time::Date;
 use uuid::Uuid;
 
-use crate::action::{MessageLevel, Severity};
+use crate::action::{ALLOW, BLOCK, MessageLevel, Severity};
 use crate::compiled::CompiledRule;
-use crate::condition::{Facts, reference::RunUser};
+use crate::condition::{Facts, TextBudget, reference::RunUser};
 
 /// Reason of the failure of a rule that other rules have started too many times.
 pub(crate) const TOO_DEEP: &str = "rules start each other too many times";
+/// Error of a rule, and of the action that was under way, at the limit of its time.
+pub(crate) const TIMEOUT: &str = "timeout";
+/// Error of actions behind the one with which their rule has ended.
+pub(crate) const NOT_RUN: &str = "not_run";
 
 /// What rules are applied to.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +79,7 @@ impl<'a> RunSubject<'a> {
             entity_type: self.entity_type,
             entity_id: self.entity_id,
             event_type: self.event_type,
+            budget: TextBudget::default(),
         }
     }
 }
@@ -124,6 +130,8 @@ impl Trigger {
 /// A message for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RuleMessage {
+    /// The action among the results of the rule.
+    pub(crate) action: usize,
     pub(crate) level: MessageLevel,
     pub(crate) text: String,
     /// The key of the rule.
@@ -162,6 +170,27 @@ impl ActionResult {
     }
 }
 
+/// A line for the log of the server.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedLine {
+    /// The action among the results of the rule.
+    pub(crate) action: usize,
+    pub(crate) level: MessageLevel,
+    pub(crate) text: String,
+}
+
+impl PlannedLine {
+    /// Writes the line.
+    pub(crate) fn write(&self, rule: &CompiledRule) {
+        let text = escape_control_characters(&self.text);
+        match self.level {
+            MessageLevel::Error => tracing::error!(rule.id = %rule.id, message = %text, "rule logged"),
+            MessageLevel::Warning => tracing::warn!(rule.id = %rule.id, message = %text, "rule logged"),
+            MessageLevel::Info => tracing::info!(rule.id = %rule.id, message = %text, "rule logged"),
+        }
+    }
+}
+
 /// A notification that the transaction at the end of a run sends.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedNotification {
@@ -181,6 +210,8 @@ pub(crate) struct PlannedNotification {
 /// An event that the transaction at the end of a run emits.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedEvent {
+    /// The action among the results of the rule.
+    pub(crate) action: usize,
     pub(crate) name: String,
     pub(crate) payload: Map<String, Value>,
 }
@@ -227,6 +258,8 @@ pub(crate) struct RuleRun {
     pub(crate) error: Option<String>,
     pub(crate) results: Vec<ActionResult>,
     pub(crate) messages: Vec<RuleMessage>,
+    /// Lines for the log of the server that are not written yet.
+    pub(crate) lines: Vec<PlannedLine>,
     /// Whether the executed actions disallow the change.
     pub(crate) blocks: bool,
     /// Whether the executed actions lift the veto of the rule itself.
@@ -240,6 +273,56 @@ pub(crate) struct RuleRun {
 }
 
 impl RuleRun {
+    /// Creates the run of a rule that was not evaluated.
+    pub(crate) const fn new(rule: Arc<CompiledRule>, log_id: Uuid) -> Self {
+        Self {
+            rule,
+            log_id,
+            condition: None,
+            error: None,
+            results: Vec::new(),
+            messages: Vec::new(),
+            lines: Vec::new(),
+            blocks: false,
+            lifts: false,
+            notifications: Vec::new(),
+            events: Vec::new(),
+            webhooks: Vec::new(),
+            calls: Vec::new(),
+            write: None,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    /// Writes the lines of an action into the log of the server.
+    pub(crate) fn write_lines_of(&mut self, action: usize) {
+        for line in self.lines.extract_if(.., |line| line.action == action) {
+            line.write(&self.rule);
+        }
+    }
+
+    /// Ends the rule with an action that has reached the limit of its time. Drops the effects of this action and of the later ones, except fields that
+    /// are set already.
+    pub(crate) fn end_with(&mut self, action: usize) {
+        self.error = Some(TIMEOUT.to_owned());
+        for (number, result) in self.results.iter_mut().enumerate().skip(action) {
+            let reason = if number == action { TIMEOUT } else { NOT_RUN };
+            if !result.fields.contains_key("patch") {
+                result.error.get_or_insert_with(|| reason.to_owned());
+            }
+        }
+        self.messages.retain(|planned| planned.action < action);
+        self.lines.retain(|planned| planned.action < action);
+        self.notifications.retain(|planned| planned.action < action);
+        self.events.retain(|planned| planned.action < action);
+        self.webhooks.retain(|planned| planned.action < action);
+        self.calls.retain(|planned| planned.action < action);
+        self.write = None;
+        let executed = self.results.get(..action).unwrap_or_default();
+        self.blocks = executed.iter().any(|result| result.word == BLOCK);
+        self.lifts = executed.iter().any(|result| result.word == ALLOW);
+    }
+
     /// Whether the rule disallows the change.
     pub(crate) fn vetoes(&self) -> bool {
         let guards = self.rule.rule_type == "GUARD" && self.condition == Some(false) && !self.lifts;
@@ -270,7 +353,7 @@ impl RuleRun {
         self.error.is_none() && self.results.iter().all(|result| result.error.is_none())
     }
 
-    /// Returns the executed actions; null after an error, because none was executed.
+    /// Returns the executed actions; null without a value of the condition, because none was executed.
     pub(crate) fn actions_executed(&self, is_dry: bool) -> Value {
         if self.condition.is_none() {
             return Value::Null;

@@ -6,15 +6,15 @@ use backoffice_core::{RequestContext, Result};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::evaluate::evaluate;
-use super::{RunError, RunOutcome, RunSubject, write};
+use super::evaluate::plan;
+use super::{NOT_RUN, RuleRun, RunError, RunOutcome, RunSubject, write};
 use crate::compiled::CompiledRule;
 use crate::condition::Facts;
 use crate::config::RulesConfig;
 use crate::platform_calls;
 
-/// Runs these rules one after the other. Fields are set and the platform is called as the run goes, as the principal of the context; everything else
-/// is planned. `occasion` identifies what has started the run.
+/// Runs these rules one after the other, each with its actions in their order. Fields are set and the platform is called as the run goes, as the
+/// principal of the context; everything else is planned. `occasion` identifies what has started the run.
 ///
 /// # Errors
 /// When the module was not started.
@@ -38,24 +38,36 @@ pub(crate) async fn run(
             outcome.is_incomplete |= rule.validates();
             outcome.errors.push(RunError {
                 rule: Some(rule.key.clone()),
-                code: "not_run",
+                code: NOT_RUN,
             });
             continue;
         }
         let begun = Instant::now();
-        let mut one = evaluate(rule, facts, ctx.new_id(), is_dry);
-        if is_dry {
-            one.write = None;
-            one.calls.clear();
-        } else {
-            let longest = left.min(config.rule_timeout);
-            write::write(ctx, &mut one, subject.entity_type, subject.entity_id, longest).await;
-            let left = longest.saturating_sub(begun.elapsed());
-            platform_calls::call(ctx, &mut one, subject.tenant, occasion, left).await;
+        let mut one = plan(rule, facts, ctx.new_id(), is_dry);
+        if !is_dry {
+            let until = begun + left.min(config.rule_timeout);
+            act(ctx, &mut one, subject, occasion, until).await;
         }
         one.elapsed = begun.elapsed();
         outcome.runs.push(one);
     }
     outcome.elapsed = started.elapsed();
     Ok(outcome)
+}
+
+/// Performs the actions of a rule in their order until this instant, as far as they act before the end of the run. All fields are set by one command,
+/// with the first action that sets one. At the limit the action that is under way is rolled back, and nothing of it or of the later ones takes effect.
+async fn act(ctx: &RequestContext, run: &mut RuleRun, subject: RunSubject<'_>, occasion: Uuid, until: Instant) {
+    for action in 0..run.results.len() {
+        let left = until.saturating_duration_since(Instant::now());
+        let is_done = !left.is_zero() && {
+            run.write_lines_of(action);
+            write::write(ctx, run, action, subject, left).await
+                && platform_calls::call(ctx, run, action, subject.tenant, occasion, left).await
+        };
+        if !is_done {
+            run.end_with(action);
+            return;
+        }
+    }
 }

@@ -27,6 +27,8 @@ use backoffice_core::command::Entity;
 pub(crate) const LOG: &str = "business_rules.log";
 /// Rows of one statement.
 const CHUNK: usize = 100;
+/// Most bytes of JSON that the rows of a run keep of its input, each a copy of its own, and that they keep of their outputs.
+const MOST_KEPT: usize = 256 * 1024;
 
 /// What a run leaves, apart from its response.
 #[derive(Debug, Default)]
@@ -78,6 +80,7 @@ pub(crate) async fn settle(
         }
     }
     let batch = call.platform().ids().at(call.now);
+    let mut contexts = LoggedContexts::new(about);
     for run in runs.iter_mut() {
         leavings.webhooks.extend(webhooks(run, call, about, batch));
         leavings.events.extend(run.events.iter().map(|planned| {
@@ -87,7 +90,7 @@ pub(crate) async fn settle(
             }
             event.in_organization(about.subject.organization)
         }));
-        leavings.rows.push(row(about, run));
+        leavings.rows.push(row(about, run, &mut contexts));
     }
     Ok(leavings)
 }
@@ -172,24 +175,67 @@ fn webhooks(run: &mut RuleRun, call: &Call, about: About<'_>, batch: Uuid) -> Ve
     new
 }
 
-fn row(about: About<'_>, run: &RuleRun) -> LogRow {
+/// The contexts in the rows of a run. The input is the same for all of them.
+struct LoggedContexts {
+    input: Value,
+    /// What rows have of the input when they may not keep it.
+    short_input: Value,
+    inputs: Allowance,
+    outputs: Allowance,
+}
+
+impl LoggedContexts {
+    fn new(about: About<'_>) -> Self {
+        let user = json!({"id": about.user.id, "role": about.user.role});
+        let (data, event) = (about.subject.data, about.subject.event_type);
+        Self {
+            input: redacted(&json!({"data": data, "eventType": event, "user": user})),
+            short_input: json!({"truncated": true, "eventType": event, "user": user}),
+            inputs: Allowance(MOST_KEPT),
+            outputs: Allowance(MOST_KEPT),
+        }
+    }
+
+    fn input(&mut self) -> Value {
+        match self.inputs.take(&self.input) {
+            true => self.input.clone(),
+            false => self.short_input.clone(),
+        }
+    }
+
+    fn output(&mut self, run: &RuleRun) -> Value {
+        let messages: Vec<Value> = run.messages.iter().map(super::RuleMessage::to_value).collect();
+        let output = redacted(&json!({
+            "conditionResult": run.condition,
+            "actionsExecuted": run.actions_executed(false),
+            "messages": messages,
+        }));
+        match self.outputs.take(&output) {
+            true => output,
+            false => json!({"truncated": true, "conditionResult": run.condition}),
+        }
+    }
+}
+
+/// The bytes that rows may still keep.
+struct Allowance(usize);
+
+impl Allowance {
+    /// Takes the bytes of a document. Returns whether they were left; takes none otherwise.
+    fn take(&mut self, document: &Value) -> bool {
+        let rest = self.0.checked_sub(document.to_string().len());
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
+}
+
+fn row(about: About<'_>, run: &RuleRun, contexts: &mut LoggedContexts) -> LogRow {
     let subject = about.subject;
     let result = match (&run.error, run.condition) {
         (None, Some(true)) => "SUCCESS",
         (None, Some(false)) => "FAILURE",
         _ => "ERROR",
     };
-    let input = json!({
-        "data": subject.data,
-        "eventType": subject.event_type,
-        "user": {"id": about.user.id, "role": about.user.role},
-    });
-    let messages: Vec<Value> = run.messages.iter().map(super::RuleMessage::to_value).collect();
-    let output = json!({
-        "conditionResult": run.condition,
-        "actionsExecuted": run.actions_executed(false),
-        "messages": messages,
-    });
     LogRow {
         tenant_id: subject.tenant,
         id: run.log_id,
@@ -202,8 +248,8 @@ fn row(about: About<'_>, run: &RuleRun) -> LogRow {
         entity_type: subject.entity_type.to_owned(),
         entity_id: subject.entity_id.map_or_else(|| Uuid::nil().to_string(), str::to_owned),
         execution_result: result.to_owned(),
-        input_context: Some(redacted(&input)),
-        output_context: Some(redacted(&output)),
+        input_context: Some(contexts.input()),
+        output_context: Some(contexts.output(run)),
         error_message: run.error.clone(),
         execution_time_ms: i32::try_from(run.elapsed.as_millis()).unwrap_or(i32::MAX),
         executed_at: about.now,

@@ -8,33 +8,34 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::{PlannedWrite, RuleRun};
+use super::{PlannedWrite, RuleRun, RunSubject, TIMEOUT};
 use crate::compiled::CompiledRule;
 use crate::platform_calls::common_organization;
 
-/// Sets the fields that a run has planned, as the principal of the context, at most for this time. What is not done by then is rolled back.
+/// Sets the fields that a run has planned, if this is the first action that sets one, as the principal of the context and at most for this time.
+/// Returns false if that was not enough; the command is then rolled back.
 pub(crate) async fn write(
     ctx: &RequestContext,
     run: &mut RuleRun,
-    entity_type: &str,
-    entity_id: Option<&str>,
+    action: usize,
+    subject: RunSubject<'_>,
     longest: Duration,
-) {
-    let Some(planned) = run.write.take() else { return };
-    let id = entity_id.and_then(|id| id.parse::<Uuid>().ok());
-    let Some(id) = id else { return };
+) -> bool {
+    let Some(planned) = run.write.take_if(|planned| planned.actions.first() == Some(&action)) else {
+        return true;
+    };
+    let id = subject.entity_id.and_then(|id| id.parse::<Uuid>().ok());
+    let Some(id) = id else { return true };
     let cause = Cause {
         rule: run.rule.id,
         depth: ctx.cause().map_or(1, |cause| cause.depth + 1),
     };
     let effect = ctx.caused_by(cause);
     let rule = Arc::clone(&run.rule);
-    let written = timeout(longest, set(&effect, &rule, entity_type, id, &planned)).await;
+    let written = timeout(longest, set(&effect, &rule, subject.entity_type, id, &planned)).await;
+    let is_done = written.is_ok();
     let error = match written {
-        Err(_) => {
-            run.error = Some("timeout".to_owned());
-            Some("timeout".to_owned())
-        }
+        Err(_) => Some(TIMEOUT.to_owned()),
         Ok(Err(error)) => Some(reason(&error)),
         Ok(Ok(())) => None,
     };
@@ -48,6 +49,7 @@ pub(crate) async fn write(
             }
         }
     }
+    is_done
 }
 
 /// Returns the field that an action has set, with its value.

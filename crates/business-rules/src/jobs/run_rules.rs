@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use backoffice_core::command::{LoggedChange, logged};
-use backoffice_core::identity::Identity;
+use backoffice_core::db::Prepared;
+use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Call, Cause, RequestContext, Result, Scope};
+use diesel::sql_types::{Nullable, Text, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -48,21 +52,28 @@ impl Job for RunRules {
         let (call, tenant) = (work.call().clone(), work.tenant());
         let (change, rule) = {
             let mut connection = call.database().unlogged(&Scope::tenant(tenant)).await?;
-            let change = match self.log_id {
-                Some(log_id) => logged(&mut connection, tenant, log_id).await?,
+            let change = match (self.log_id, &self.record) {
+                (Some(log_id), Some(record)) => {
+                    let about = (&*self.kind, &**record);
+                    logged(&mut connection, call.platform(), tenant, log_id, about).await?
+                }
+                _ => None,
+            };
+            let change = match change {
+                Some(change) => Some((user_of(&mut connection, tenant, &change).await?, change)),
                 None => None,
             };
             let rules = compiled::rules_of(&mut connection, &call, tenant).await?;
             (change, rules.find(id).map(Arc::clone))
         };
         let cursor = work.cursor() + 1;
-        // The rule was deleted or disabled, or the entry was removed.
-        let (Some(change), Some(rule)) = (change, rule) else {
+        // The rule was deleted or disabled, or the entry was removed or is not about the record.
+        let (Some((user, change)), Some(rule)) = (change, rule) else {
             work.begin(&Scope::tenant(tenant)).await?.advance(cursor).await?;
             return Ok(Step::More);
         };
         let depth = change.depth();
-        let (data, user) = (data_of(&change), user_of(&change));
+        let data = data_of(&change);
         let subject = RunSubject {
             tenant,
             organization: self.organization,
@@ -140,15 +151,37 @@ fn data_of(change: &LoggedChange) -> Value {
     Value::Object(data)
 }
 
-/// Returns the user who has changed the record.
-fn user_of(change: &LoggedChange) -> RunUser {
-    RunUser {
-        id: change
-            .actor_id
-            .filter(|_| change.actor_kind == "user")
-            .map(|id| id.to_string()),
-        ..RunUser::default()
-    }
+/// Finds a user with their first role by name.
+const ACTOR: &str = "\
+select u.email, (
+    select r.name from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
+    where l.tenant_id = $1 and l.user_id = $2 order by r.name_norm, r.id limit 1) as role
+from auth_users u where u.tenant_id = $1 and u.id = $2 and u.deleted_at is null";
+
+#[derive(QueryableByName)]
+struct Actor {
+    #[diesel(sql_type = Text)]
+    email: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    role: Option<String>,
+}
+
+/// Returns the user who has changed the record, with their present e-mail address and first role.
+async fn user_of(connection: &mut AsyncPgConnection, tenant: Uuid, change: &LoggedChange) -> Result<RunUser> {
+    let Some(id) = change
+        .actor_id
+        .filter(|_| change.actor_kind == ActorKind::User.as_str())
+    else {
+        return Ok(RunUser::default());
+    };
+    let statement = sql_query(ACTOR).bind::<SqlUuid, _>(tenant).bind::<SqlUuid, _>(id);
+    let actor: Option<Actor> = Prepared(statement).get_result(connection).await.optional()?;
+    let (email, role) = actor.map(|actor| (actor.email, actor.role)).unzip();
+    Ok(RunUser {
+        id: Some(id.to_string()),
+        email,
+        role: role.flatten(),
+    })
 }
 
 /// Returns the reason why a rule has failed.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::SetMember;
 use super::member::{By, with_members};
-use crate::commands::limits;
+use crate::commands::{limits, platform_calls};
 use crate::schema::business_rules_rules as rules;
 use crate::{acl, compiled, query};
 
@@ -120,6 +120,7 @@ impl Entity for Rule {
         let rule: Self = to.row()?;
         if step.restoring {
             limits::check_ceiling(tx.context(), &rule.effect_features, rule.organization_id)?;
+            platform_calls::check_restored(tx, &rule).await?;
         }
         let before = step.from.map(Snapshot::row::<Self>).transpose()?;
         limits::check_numbers(tx, before.as_ref(), &rule).await

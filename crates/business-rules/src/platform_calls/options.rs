@@ -13,7 +13,8 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 /// Modules whose endpoints rules must not call.
-const EXCLUDED: [&str; 7] = [
+const EXCLUDED: [&str; 8] = [
+    "access",
     "auth",
     "api-keys",
     "audit-logs",

@@ -5,16 +5,26 @@ use std::time::Duration;
 use backoffice_core::RequestContext;
 use backoffice_core::identity::ActorKind;
 use serde_json::json;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::request::{CallOutcome, CallingRule, Idempotency, send};
 use crate::engine::RuleRun;
 
-/// Sends the planned requests of a run one after the other, at most for this time together. A request that is not done by then is rolled back. A
-/// user or key that executes the rule by request is the actor, and its features limit the requests.
-pub(crate) async fn call(ctx: &RequestContext, run: &mut RuleRun, tenant: Uuid, occasion: Uuid, longest: Duration) {
-    let planned = std::mem::take(&mut run.calls);
+/// Sends the request of an action, if it has planned one, at most for this time. Returns false if that was not enough; the request is then rolled
+/// back. A user or key that executes the rule by request is the actor, and its features limit the request.
+pub(crate) async fn call(
+    ctx: &RequestContext,
+    run: &mut RuleRun,
+    action: usize,
+    tenant: Uuid,
+    occasion: Uuid,
+    longest: Duration,
+) -> bool {
+    let Some(planned) = run.calls.iter().position(|planned| planned.action == action) else {
+        return true;
+    };
+    let planned = run.calls.remove(planned);
     let rule = CallingRule {
         tenant,
         organization: run.rule.organization,
@@ -27,31 +37,19 @@ pub(crate) async fn call(ctx: &RequestContext, run: &mut RuleRun, tenant: Uuid, 
         condition: run.condition.unwrap_or_default(),
     };
     let actor = Some(ctx.identity()).filter(|identity| identity.kind != ActorKind::System);
-    let until = Instant::now() + longest;
-    for one in &planned {
-        let left = until.saturating_duration_since(Instant::now());
-        // A rule that has reached its limit has no further effects.
-        let is_over = left.is_zero() || run.error.is_some();
-        let sent = match is_over {
-            true => None,
-            false => timeout(left, send(ctx.call(), &rule, one, once, actor)).await.ok(),
-        };
-        let (status, error) = match sent {
-            None => {
-                run.error = Some("timeout".to_owned());
-                (None, Some("timeout".to_owned()))
-            }
-            Some(Ok(outcome)) => (CallOutcome::status(outcome), outcome.failure()),
-            Some(Err(error)) => {
-                tracing::warn!(%error, rule.id = %rule.id, "could not send the request of a rule");
-                (None, Some("unavailable".to_owned()))
-            }
-        };
-        if let Some(result) = run.results.get_mut(one.action) {
-            result.error = error;
-            if let Some(status) = status {
-                result.fields.insert("status".to_owned(), json!(status));
-            }
+    let (status, error) = match timeout(longest, send(ctx.call(), &rule, &planned, once, actor)).await {
+        Err(_) => return false,
+        Ok(Ok(outcome)) => (CallOutcome::status(outcome), outcome.failure()),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, rule.id = %rule.id, "could not send the request of a rule");
+            (None, Some("unavailable".to_owned()))
+        }
+    };
+    if let Some(result) = run.results.get_mut(action) {
+        result.error = error;
+        if let Some(status) = status {
+            result.fields.insert("status".to_owned(), json!(status));
         }
     }
+    true
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::fixture::{DEALS, EXECUTE, RULES, action, condition, deal, fixture, last_write, logs, rule, stored, with};
 
 /// Delivers events and runs jobs until nothing is left.
-async fn settle(fixture: &TwoTenants) {
+pub(crate) async fn settle(fixture: &TwoTenants) {
     while fixture.app.deliver_events().await + fixture.app.run_jobs().await > 0 {}
 }
 
@@ -68,6 +68,40 @@ async fn rul_5_an_event_starts_a_rule_that_acts_by_itself() {
     // The change by the rule starts it again, but the title has not changed then.
     let results: Vec<&Value> = logs.iter().map(|log| &log["executionResult"]).collect();
     assert_eq!(results, ["SUCCESS", "FAILURE"]);
+}
+
+#[actix_web::test]
+async fn a_rule_that_an_event_starts_knows_the_user_of_the_change() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let (user, token) = fixture.user("clerk@alpha.test", &["employee"]).await;
+    fixture.role("Auditor", &["customers.*"], None).await;
+    let (both, token_of_both) = fixture.user("both@alpha.test", &["employee", "Auditor"]).await;
+    let fields = json!({
+        "eventType": "updated", "conditionExpression": condition("_changed", "CONTAINS", json!("title")),
+        "successActions": [set("description", json!("{{user.id}} {{user.email}} {{user.role}}"))],
+    });
+    fixture
+        .create(RULES, with(rule("actor", "ACTION", "customers.deal"), fields))
+        .await;
+
+    for (title, token, expected) in [
+        ("A", &token, format!("{user} clerk@alpha.test employee")),
+        ("B", &token_of_both, format!("{both} both@alpha.test Auditor")),
+    ] {
+        let (status, body) = fixture.app.put(token, DEALS, json!({"id": id, "title": title})).await;
+        assert_eq!(status, 200, "{body}");
+        settle(&fixture).await;
+
+        assert_eq!(stored(&fixture, id).await["description"], expected);
+    }
+    // The second change of each round is by the rule, which is not a user.
+    let roles: Vec<Value> = logs(&fixture)
+        .await
+        .iter()
+        .map(|log| log["inputContext"]["user"]["role"].clone())
+        .collect();
+    assert_eq!(roles, [json!("employee"), Value::Null, json!("Auditor"), Value::Null]);
 }
 
 #[actix_web::test]

@@ -462,6 +462,149 @@ async fn a_repeated_request_has_no_further_effects() {
 }
 
 #[actix_web::test]
+async fn a_repeated_request_gets_the_first_response_after_its_rule_was_disabled_or_deleted() {
+    let fixture = fixture().await;
+    let id = fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
+    let path = format!("{EXECUTE}/{id}");
+    let send = async || {
+        let request = fixture.app.request(Method::POST, &path).bearer(&fixture.a.token);
+        request.header("Idempotency-Key", "k1").json(&json!({})).send().await
+    };
+    let first = send().await;
+    assert_eq!((first.status, &first.json()["success"]), (200, &json!(true)));
+
+    let body = json!({"id": id, "enabled": false});
+    assert_eq!(fixture.app.put(&fixture.a.token, RULES, body).await.0, 200);
+    let disabled = send().await;
+    let deletion = format!("{RULES}?id={id}");
+    assert_eq!(
+        fixture.app.delete(&fixture.a.token, &deletion, Value::Null).await.0,
+        200
+    );
+    let deleted = send().await;
+
+    for repeated in [disabled, deleted] {
+        assert_eq!(repeated.header("Idempotency-Replayed").as_deref(), Some("true"));
+        assert_eq!((repeated.status, repeated.json()), (200, first.json()));
+    }
+    assert_eq!(logs(&fixture).await.len(), 1);
+}
+
+#[actix_web::test]
+async fn ids_of_records_are_logged_as_they_were_given() {
+    let fixture = fixture().await;
+    fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
+    let given = [
+        json!(" a\tb\n"),
+        json!(""),
+        json!("  "),
+        json!("\u{202e}x"),
+        json!("ü".repeat(255)),
+        Value::Null,
+    ];
+    for id in &given {
+        let input = json!({"entityType": "x.y", "entityId": id});
+        let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+        assert_eq!(status, 200, "{body}");
+    }
+
+    let input = json!({"entityType": "x.y", "entityId": "a\0"});
+    let (status, _) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    assert_eq!(status, 400);
+    let logged: Vec<Value> = logs(&fixture).await.iter().map(|log| log["entityId"].clone()).collect();
+    let mut expected = given.to_vec();
+    expected[5] = json!(Uuid::nil());
+    assert_eq!(logged, expected);
+}
+
+#[actix_web::test]
+async fn a_failure_of_the_engine_is_reported_without_its_reason() {
+    let fixture = fixture().await;
+    fixture
+        .app
+        .sql("alter table business_rules_rules rename to hidden_rules")
+        .await;
+
+    let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input(json!({}))).await;
+
+    assert_eq!(
+        (status, &body["error"]),
+        (500, &json!("Rule execution failed")),
+        "{body}"
+    );
+    assert!(body["requestId"].is_string());
+}
+
+#[actix_web::test]
+async fn results_of_fields_and_notifications_are_reported_and_logged() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "Old").await;
+    let notify = |recipients: Value| action("NOTIFY", json!({"message": "m", "recipients": recipients}));
+    let actions = json!([
+        action("SET_FIELD", json!({"field": "title", "value": "New"})),
+        notify(json!(["role:admin", "nobody@alpha.test"])),
+        notify(json!(["role:nobody"])),
+    ]);
+    let rules = [
+        with(
+            rule("good", "ACTION", "customers.deal"),
+            json!({"successActions": actions}),
+        ),
+        with(
+            rule("invalid", "ACTION", "customers.deal"),
+            json!({"successActions": [action("SET_FIELD", json!({"field": "title", "value": 7}))]}),
+        ),
+    ];
+    for body in rules {
+        fixture.create(RULES, body).await;
+    }
+
+    let input = json!({"entityType": "customers.deal", "entityId": id});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    let (good, invalid) = (&body["executedRules"][0], &body["executedRules"][1]);
+    let expected = json!({"success": false, "results": [
+        {"type": "SET_FIELD", "success": true, "field": "title", "patch": {"title": "New"}},
+        {"type": "NOTIFY", "success": true, "recipients": 1, "skipped": ["nobody@alpha.test"]},
+        {"type": "NOTIFY", "success": false, "error": "no_recipients", "recipients": 0, "skipped": ["role:nobody"]},
+    ]});
+    assert_eq!(good["actionsExecuted"], expected);
+    let rejected = &invalid["actionsExecuted"];
+    assert_eq!(
+        (&rejected["success"], &rejected["results"][0]["success"]),
+        (&json!(false), &json!(false))
+    );
+    assert!(rejected["results"][0]["error"].is_string() && rejected["results"][0]["patch"].is_null());
+    for executed in [good, invalid] {
+        let logged = logs(&fixture).await;
+        let log = logged.iter().find(|log| log["id"] == executed["logId"]).expect("a log");
+        assert_eq!(log["outputContext"]["actionsExecuted"], executed["actionsExecuted"]);
+        assert_eq!(log["executionResult"], "SUCCESS");
+    }
+}
+
+#[actix_web::test]
+async fn paths_without_names_or_indexes_find_nothing() {
+    let fixture = fixture().await;
+    for (key, path) in [("a", "items[]"), ("b", "items[x]"), ("c", "items."), ("d", "a..b")] {
+        let fields = json!({
+            "conditionExpression": {"operator": "AND", "rules": [
+                condition(path, "IS_EMPTY", json!(null)),
+                {"field": path, "operator": "=", "valueField": path},
+            ]},
+        });
+        fixture.create(RULES, with(rule(key, "GUARD", "x.y"), fields)).await;
+    }
+
+    let data = json!({"items": [1], "a": {"b": 1, "": {"b": 2}}});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input(data)).await;
+
+    assert_eq!(body["allowed"], true, "{body}");
+    assert_eq!(body["executedRules"].as_array().map(Vec::len), Some(4));
+}
+
+#[actix_web::test]
 async fn secrets_of_the_data_are_not_logged() {
     let fixture = fixture().await;
     fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;

@@ -12,9 +12,10 @@ pub(crate) const EXECUTE: &str = "/business_rules/execute";
 pub(crate) const LOGS: &str = "/business_rules/logs";
 pub(crate) const DEALS: &str = "/customers/deals";
 
-pub(crate) const MODULES: [&Module; 9] = [
+pub(crate) const MODULES: [&Module; 10] = [
     &backoffice_directory::MODULE,
     &backoffice_auth::MODULE,
+    &backoffice_access::MODULE,
     &backoffice_api_keys::MODULE,
     &backoffice_audit_logs::MODULE,
     &backoffice_notifications::MODULE,
@@ -31,10 +32,12 @@ pub(crate) async fn fixture() -> TwoTenants {
 
 /// Creates them with further configuration.
 pub(crate) async fn fixture_with(config: &str) -> TwoTenants {
-    let app = TestApp::builder(&MODULES)
-        .config(CONFIG)
-        .config(NO_LIMITS)
-        .config(config);
+    fixture_with_limits(&format!("{NO_LIMITS}{config}")).await
+}
+
+/// Creates them with rate limits and with further configuration.
+pub(crate) async fn fixture_with_limits(config: &str) -> TwoTenants {
+    let app = TestApp::builder(&MODULES).config(CONFIG).config(config);
     TwoTenants::inside(app.build().await).await
 }
 

@@ -4,7 +4,7 @@ use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, LOGS, RULES, fixture, fixture_with, logs, rule, with};
+use crate::fixture::{EXECUTE, LOGS, RULES, action, fixture, fixture_with, logs, rule, with};
 
 async fn run(fixture: &backoffice_test_accounts::TwoTenants, entity_id: &str) {
     let input = json!({"entityType": "x.y", "entityId": entity_id});
@@ -52,6 +52,39 @@ async fn rul_15_executions_are_filtered() {
         let (status, _) = fixture.app.get(&fixture.a.token, &format!("{LOGS}?{query}")).await;
         assert_eq!(status, 400, "{query}");
     }
+}
+
+#[actix_web::test]
+async fn the_rows_of_a_run_together_keep_a_bounded_part_of_it() {
+    let fixture = fixture().await;
+    let shown = json!({"message": "{{data.text}}"});
+    let actions = json!({"successActions": vec![action("SHOW_INFO", shown); 12]});
+    for number in 0..8 {
+        let body = rule(&format!("r{number}"), "ACTION", "x.y");
+        fixture.create(RULES, with(body, actions.clone())).await;
+    }
+
+    let input = json!({"entityType": "x.y", "eventType": "checked", "data": {"text": "x".repeat(50_000)}});
+    let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    assert_eq!(status, 200, "{body}");
+    let logged = logs(&fixture).await;
+    let kept = |field: &str| {
+        let bytes = logged.iter().map(|log| log[field].to_string().len());
+        let shortened = logged.iter().filter(|log| log[field]["truncated"] == json!(true));
+        (bytes.sum::<usize>() < 270_000, shortened.count())
+    };
+    assert_eq!((kept("inputContext"), kept("outputContext")), ((true, 3), (true, 3)));
+    let last = &logged[7];
+    let user = json!({"id": fixture.a.admin, "role": "admin"});
+    assert_eq!(
+        last["inputContext"],
+        json!({"truncated": true, "eventType": "checked", "user": user})
+    );
+    assert_eq!(
+        last["outputContext"],
+        json!({"truncated": true, "conditionResult": true})
+    );
 }
 
 #[actix_web::test]

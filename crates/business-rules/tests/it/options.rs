@@ -22,7 +22,14 @@ async fn rul_14_options_need_both_features_and_leave_out_what_rules_must_not_cal
     let endpoints = options["endpoints"].as_array().cloned().unwrap_or_default();
     let paths: Vec<&str> = endpoints.iter().filter_map(|one| one["path"].as_str()).collect();
     assert!(paths.contains(&"/customers/deals"));
-    let excluded = ["/auth", "/api_keys", "/audit_logs", "/business_rules", "/onboarding"];
+    let excluded = [
+        "/access",
+        "/auth",
+        "/api_keys",
+        "/audit_logs",
+        "/business_rules",
+        "/onboarding",
+    ];
     assert!(
         !paths
             .iter()

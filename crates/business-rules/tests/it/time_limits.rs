@@ -6,7 +6,7 @@ use backoffice_test_accounts::TwoTenants;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, RULES, action, deal, fixture_with, logs, rule, stored, with};
+use crate::fixture::{EXECUTE, RULES, action, deal, fixture_with, logs, message, rule, stored, with};
 use crate::receiver::Receiver;
 use crate::webhooks::{LOCAL, deliveries};
 
@@ -65,6 +65,73 @@ async fn rul_12_an_action_that_hangs_is_dropped_and_the_next_rule_runs() {
         (result("hangs"), result("guard")),
         (Some(&json!("ERROR")), Some(&json!("SUCCESS")))
     );
+}
+
+#[actix_web::test]
+async fn rul_12_later_actions_of_a_rule_at_its_limit_have_no_effect() {
+    let config = format!("{LOCAL}[business_rules]\nrule_timeout = '1s'\n");
+    let (fixture, receiver) = (fixture_with(&config).await, Receiver::start().await);
+    let id = deal(&fixture, "Old").await;
+    let webhook = action("CALL_WEBHOOK", json!({"url": receiver.url("/")}));
+    let actions = json!([
+        webhook,
+        message("SHOW_INFO", "before"),
+        action("SET_FIELD", json!({"field": "title", "value": "New"})),
+        webhook,
+        action("NOTIFY", json!({"message": "m", "recipients": ["role:admin"]})),
+        action("EMIT_EVENT", json!({"eventName": "own.later"})),
+        message("SHOW_INFO", "later"),
+        message("BLOCK_TRANSITION", "later"),
+        action("SET_FIELD", json!({"field": "source", "value": "later"})),
+    ]);
+    fixture
+        .create(
+            RULES,
+            with(
+                rule("hangs", "ACTION", "customers.deal"),
+                json!({"successActions": actions}),
+            ),
+        )
+        .await;
+    let lock = format!("begin; select id from customers_deals where id = '{id}' for update");
+    fixture.app.sql(&lock).await;
+
+    let input = json!({"entityType": "customers.deal", "entityId": id});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+    fixture.app.sql("commit").await;
+
+    let executed = &body["executedRules"][0];
+    assert_eq!(
+        (&executed["error"], &body["allowed"]),
+        (&json!("timeout"), &json!(true)),
+        "{body}"
+    );
+    let results = executed["actionsExecuted"]["results"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let errors: Vec<&str> = results
+        .iter()
+        .map(|result| result["error"].as_str().unwrap_or("none"))
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            "none", "none", "timeout", "not_run", "not_run", "not_run", "not_run", "not_run", "timeout"
+        ]
+    );
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        logs(&fixture).await[0]["outputContext"]["actionsExecuted"]["results"],
+        json!(results)
+    );
+    assert_eq!(deliveries(&fixture).await.len(), 1);
+    assert_eq!(
+        fixture.app.count("core_outbox_events where name = 'own.later'").await,
+        0
+    );
+    let (_, page) = fixture.app.get(&fixture.a.token, "/notifications").await;
+    assert_eq!(page["total"], 0);
 }
 
 #[actix_web::test]

@@ -20,7 +20,7 @@ pub(super) struct ExecuteInput {
     /// Kind of the record, 1 to 50 characters.
     #[schema(value_type = BusinessRuleWord, required = true)]
     entity_type: Patch<String>,
-    /// Id of the record, at most 255 characters.
+    /// Id of the record: any text of at most 255 characters, which is logged as it is.
     #[schema(max_length = 255)]
     entity_id: Option<String>,
     /// The change, at most 50 characters; without it, rules of all changes apply.
@@ -43,7 +43,7 @@ pub(super) struct ExecuteOneInput {
     /// Kind of the record, by default that of the rule.
     #[schema(value_type = BusinessRuleWord)]
     entity_type: Patch<String>,
-    /// Id of the record, at most 255 characters.
+    /// Id of the record: any text of at most 255 characters, which is logged as it is.
     #[schema(max_length = 255)]
     entity_id: Option<String>,
     /// The change, at most 50 characters.
@@ -101,12 +101,10 @@ fn validate(input: &ExecuteInput, validator: &mut Validator) {
         input_rules::line(50),
     );
     let optional = |text: &Option<String>| text.clone().map_or(Patch::Keep, Patch::Set);
-    validator.optional_text(
-        "entityId",
-        &optional(&input.entity_id),
-        &mut None,
-        input_rules::line(255),
-    );
+    // Any text is logged as it was given.
+    if let Some(id) = &input.entity_id {
+        validator.accept("entityId", input_rules::text(255)(id));
+    }
     validator.optional_text(
         "eventType",
         &optional(&input.event_type),
@@ -145,7 +143,7 @@ impl From<ExecuteInput> for ExecutionRequest {
         let trimmed = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         Self {
             entity_type: input.entity_type.value().unwrap_or_default().trim().to_owned(),
-            entity_id: trimmed(input.entity_id),
+            entity_id: input.entity_id,
             event_type: trimmed(input.event_type),
             data: match input.data {
                 Patch::Keep => json!({}),

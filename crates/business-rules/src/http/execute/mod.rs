@@ -20,7 +20,7 @@ use crate::model::{Rule, RuleSet};
 use crate::{acl, query};
 use input::{ExecuteInput, ExecuteOneInput, ExecutionRequest, check};
 use output::{ExecutedOne, ExecutedRules, not_executed, one};
-use pending::PendingRun;
+use pending::AdmittedRequest;
 
 /// Executions by a user or key.
 pub(super) const BY_ACTOR: RateLimit = RateLimit::new("business_rules.execute.actor", 600, 60);
@@ -62,8 +62,8 @@ struct RuleId {
 
 async fn execute_business_rules(ctx: RequestContext, body: Json<ExecuteInput>) -> Result<Json<ExecutedRules>> {
     check(&body.0)?;
-    let request = ExecutionRequest::from(body.0);
-    let run = PendingRun::begin(&ctx, request, Trigger::Api).await?;
+    let request = AdmittedRequest::new(&ctx, ExecutionRequest::from(body.0)).await?;
+    let run = request.begin(Trigger::Api).await?;
     let rules = run.candidates();
     run.execute(&rules, ExecutedRules::new).await
 }
@@ -74,6 +74,7 @@ async fn execute_business_rule_set(
     body: Json<ExecuteInput>,
 ) -> Result<Json<ExecutedRules>> {
     check(&body.0)?;
+    let request = AdmittedRequest::new(&ctx, ExecutionRequest::from(body.0)).await?;
     let members = {
         let connection = ctx.read().await?;
         let found = query::sets::find(&connection, ctx.scope(), path.0.id).await?;
@@ -83,7 +84,7 @@ async fn execute_business_rule_set(
         }
         query::sets::running(&connection, ctx.scope(), set.id).await?
     };
-    let run = PendingRun::begin(&ctx, ExecutionRequest::from(body.0), Trigger::Set).await?;
+    let run = request.begin(Trigger::Set).await?;
     let candidates = run.candidates();
     let in_order = members
         .iter()
@@ -98,15 +99,14 @@ async fn execute_business_rule(
     body: Json<ExecuteOneInput>,
 ) -> Result<Json<ExecutedOne>> {
     check(&body.0)?;
-    let mut request = ExecutionRequest::from(ExecuteInput::from(body.0));
+    let request = ExecutionRequest::from(ExecuteInput::from(body.0));
+    let mut request = AdmittedRequest::new(&ctx, request).await?;
     let row = {
         let connection = ctx.read().await?;
         query::rules::find(&connection, ctx.scope(), path.0.rule_id).await?
     };
     let row = row.ok_or_else(|| Rejection::not_found(Rule::NOT_FOUND))?;
-    if request.entity_type.is_empty() {
-        request.entity_type.clone_from(&row.entity_type);
-    }
+    request.set_default_kind(&row.entity_type);
     let is_enabled = row.enabled;
     let rule = CompiledRule::alone(row, ctx.platform());
     if !is_enabled || !rule.is_effective(ctx.now()) {
@@ -117,7 +117,7 @@ async fn execute_business_rule(
         };
         return Ok(Json(not_executed(&rule, reason)));
     }
-    let run = PendingRun::begin(&ctx, request, Trigger::Api).await?;
+    let run = request.begin(Trigger::Api).await?;
     run.execute(&[Arc::clone(&rule)], |outcome, is_dry| one(&rule, outcome, is_dry))
         .await
 }

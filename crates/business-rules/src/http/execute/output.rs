@@ -40,7 +40,7 @@ struct ExecutedRule {
     rule_type: String,
     /// The value of the condition; false after an error.
     condition_result: bool,
-    /// The executed actions: `success`, `results` and, of a dry run, `simulated`; null after an error.
+    /// The executed actions: `success`, `results` and, of a dry run, `simulated`; null if the condition could not be evaluated.
     #[schema(required = true, value_type = Option<Object>)]
     actions_executed: Value,
     /// Duration in milliseconds.

@@ -18,6 +18,57 @@ use crate::condition::reference::RunUser;
 use crate::engine::{RunOutcome, RunSubject, Trigger, need_local_date, recipients, run, settle, user_of};
 use crate::model::Run;
 
+/// A validated request that is counted, and not a repeat of an earlier one.
+pub(super) struct AdmittedRequest<'a> {
+    ctx: &'a RequestContext,
+    tenant: Uuid,
+    request: ExecutionRequest,
+}
+
+impl<'a> AdmittedRequest<'a> {
+    /// Ends a repeated request with the stored response, and counts any other one, before anything is read for it.
+    pub(super) async fn new(ctx: &'a RequestContext, request: ExecutionRequest) -> Result<Self> {
+        let tenant = ctx.tenant()?;
+        if tenant.is_nil() {
+            return Err(Rejection::tenant_required().into());
+        }
+        if !request.is_dry {
+            ctx.reject_repeat().await?;
+        }
+        let identity = ctx.identity();
+        let actor = format!(
+            "{tenant}:{}:{}",
+            identity.kind.as_str(),
+            identity.id.unwrap_or_default()
+        );
+        ctx.platform().rate_limits().count(ctx.call(), BY_ACTOR, &actor).await?;
+        Ok(Self { ctx, tenant, request })
+    }
+
+    /// Sets the kind of the record, if the request has none.
+    pub(super) fn set_default_kind(&mut self, kind: &str) {
+        if self.request.entity_type.is_empty() {
+            kind.clone_into(&mut self.request.entity_type);
+        }
+    }
+
+    /// Reads everything that rules need.
+    pub(super) async fn begin(self, trigger: Trigger) -> Result<PendingRun<'a>> {
+        PendingRun::new(self, trigger).await.map_err(engine_failure)
+    }
+}
+
+/// Returns the 500 of a failure of the execution itself.
+fn engine_failure(error: Error) -> Error {
+    match error {
+        Error::Internal(_) => {
+            tracing::error!(%error, "execution of rules failed");
+            Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "Rule execution failed").into()
+        }
+        other => other,
+    }
+}
+
 /// An execution that has not begun: the request with everything that rules need.
 pub(super) struct PendingRun<'a> {
     ctx: &'a RequestContext,
@@ -30,30 +81,17 @@ pub(super) struct PendingRun<'a> {
 }
 
 impl<'a> PendingRun<'a> {
-    pub(super) async fn begin(ctx: &'a RequestContext, request: ExecutionRequest, trigger: Trigger) -> Result<Self> {
-        let tenant = ctx.tenant()?;
-        if tenant.is_nil() {
-            return Err(Rejection::tenant_required().into());
-        }
-        let identity = ctx.identity();
-        let actor = format!(
-            "{tenant}:{}:{}",
-            identity.kind.as_str(),
-            identity.id.unwrap_or_default()
-        );
-        ctx.platform().rate_limits().count(ctx.call(), BY_ACTOR, &actor).await?;
-        if !request.is_dry {
-            ctx.reject_repeat().await?;
-        }
+    async fn new(admitted: AdmittedRequest<'a>, trigger: Trigger) -> Result<Self> {
+        let AdmittedRequest { ctx, tenant, request } = admitted;
         let mut connection = ctx.read().await?;
         let rules = compiled::rules_of(&mut connection, ctx.call(), tenant).await?;
         let organization = match record_organization(ctx, &connection, &request).await? {
             Some(organization) => Some(organization),
             None => ctx.scope().write_organization,
         };
-        let mut user = user_of(identity);
-        if let Some(id) = settle::executor(identity)
-            && identity.tenant == tenant
+        let mut user = user_of(ctx.identity());
+        if let Some(id) = settle::executor(ctx.identity())
+            && ctx.identity().tenant == tenant
         {
             user.email = recipients::email_of(&mut connection, tenant, id).await?;
         }
@@ -88,14 +126,7 @@ impl<'a> PendingRun<'a> {
         rules: &[Arc<CompiledRule>],
         response: impl Fn(&RunOutcome, bool) -> R + Send + Sync,
     ) -> Result<Json<R>> {
-        let executed = self.run(rules, response).await;
-        executed.map_err(|error| match error {
-            Error::Internal(_) => {
-                tracing::error!(%error, "execution of rules failed");
-                Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "Rule execution failed").into()
-            }
-            other => other,
-        })
+        self.run(rules, response).await.map_err(engine_failure)
     }
 
     async fn run<R: Serialize + ToSchema + Send>(

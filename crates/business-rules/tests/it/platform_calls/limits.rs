@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{call, calling, key};
-use crate::fixture::{EXECUTE, RULES, deal, fixture_with, logs, stored};
+use crate::fixture::{EXECUTE, RULES, action, deal, fixture_with, logs, rule, stored, with};
 
 /// A rule that changes a locked deal.
 async fn hanging(config: &str) -> (TwoTenants, Uuid) {
@@ -53,4 +53,42 @@ async fn a_call_ends_with_the_request_that_has_caused_it() {
 
     assert_eq!(title_after_commit(&fixture, id).await, "Old");
     assert!(logs(&fixture).await.is_empty());
+}
+
+#[actix_web::test]
+async fn fields_behind_a_call_that_hangs_are_not_set() {
+    let fixture = fixture_with("[business_rules]\nrule_timeout = '1s'\n").await;
+    fixture.role("Seller", &["customers.*"], None).await;
+    let key = key(&fixture, "Seller", None).await;
+    let body = json!({"id": "{{data.locked}}", "title": "New"});
+    let actions = json!([
+        action("SHOW_INFO", json!({"message": "m"})),
+        call("PUT /customers/deals", key, body),
+        action("SET_FIELD", json!({"field": "title", "value": "New"})),
+        call("GET /customers/deals", key, Value::Null),
+    ]);
+    let fields = json!({"successActions": actions});
+    fixture
+        .create(RULES, with(rule("calls", "ACTION", "customers.deal"), fields))
+        .await;
+    let (locked, id) = (deal(&fixture, "Locked").await, deal(&fixture, "Old").await);
+    let lock = format!("begin; select id from customers_deals where id = '{locked}' for update");
+    fixture.app.sql(&lock).await;
+
+    let input = json!({"entityType": "customers.deal", "entityId": id, "data": {"locked": locked}});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+    fixture.app.sql("commit").await;
+
+    let executed = &body["executedRules"][0];
+    let results = executed["actionsExecuted"]["results"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let errors: Vec<&Value> = results.iter().map(|result| &result["error"]).collect();
+    assert_eq!(executed["error"], "timeout", "{body}");
+    assert_eq!(
+        errors,
+        [&Value::Null, &json!("timeout"), &json!("not_run"), &json!("not_run")]
+    );
+    assert_eq!(stored(&fixture, id).await["title"], "Old");
 }

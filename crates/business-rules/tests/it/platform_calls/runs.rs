@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{KEYS, call, calling, catalog_key, entries, failures, key, product, products, settle};
-use crate::fixture::{DEALS, EXECUTE, RULES, deal, fixture, logs, rule, stored, with};
+use crate::fixture::{DEALS, EXECUTE, RULES, action, deal, fixture, logs, rule, stored, with};
 
 const UPDATE: &str = "customers.deal.update";
 
@@ -77,6 +77,47 @@ async fn a_call_is_a_use_of_its_key() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     assert_eq!((last_use(key).await, last_use(unused).await), (expected, Value::Null));
+}
+
+#[actix_web::test]
+async fn actions_act_in_their_order_and_all_fields_are_set_with_the_first() {
+    let fixture = fixture().await;
+    fixture.role("Seller", &["customers.*"], None).await;
+    let key = key(&fixture, "Seller", None).await;
+    let renamed = |title: &str| {
+        let body = json!({"id": "{{entityId}}", "title": title});
+        call("PUT /customers/deals", key, body)
+    };
+    let set = |field: &str, value: &str| action("SET_FIELD", json!({"field": field, "value": value}));
+    let actions = json!([
+        renamed("First"),
+        set("title", "Second"),
+        renamed("Third"),
+        set("source", "web")
+    ]);
+    let fields = json!({"successActions": actions});
+    fixture
+        .create(RULES, with(rule("calls", "ACTION", "customers.deal"), fields))
+        .await;
+    let id = deal(&fixture, "Old").await;
+
+    let executed = execute(&fixture, &fixture.a.token, json!({"entityId": id})).await;
+
+    assert_eq!(executed["actionsExecuted"]["success"], true, "{executed}");
+    let results = &executed["actionsExecuted"]["results"];
+    assert_eq!(
+        (&results[1]["patch"], &results[3]["patch"]),
+        (&json!({"title": "Second"}), &json!({"source": "web"}))
+    );
+    let sql = format!("select snapshot_after from audit_action_logs where command_id = '{UPDATE}' order by seq");
+    let changes = fixture.app.rows(&sql).await;
+    let after: Vec<[&Value; 2]> = changes
+        .iter()
+        .map(|row| [&row["snapshot_after"]["title"], &row["snapshot_after"]["source"]])
+        .collect();
+    let (none, web) = (Value::Null, json!("web"));
+    let (first, second, third) = (json!("First"), json!("Second"), json!("Third"));
+    assert_eq!(after, [[&first, &none], [&second, &web], [&third, &web]]);
 }
 
 #[actix_web::test]

@@ -1,5 +1,6 @@
 //! What is checked when a rule that calls the platform is saved.
 
+use actix_web::http::Method;
 use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,6 +13,7 @@ async fn rul_14_an_endpoint_outside_of_the_list_is_rejected() {
     let fixture = fixture().await;
     let (_, key) = catalog_key(&fixture).await;
     for endpoint in [
+        "POST /access/users",
         "POST /auth/users",
         "GET /api_keys/keys",
         "POST /business_rules/execute",
@@ -60,6 +62,46 @@ async fn an_editor_needs_the_feature_to_create_keys() {
     assert_eq!(fixture.app.put(&editor, RULES, change).await.0, 200);
     let (_, stored) = fixture.app.get(&editor, &format!("{RULES}/{id}")).await;
     assert_eq!(stored["effectFeatures"], json!(["api_keys.create"]));
+}
+
+#[actix_web::test]
+async fn undo_and_redo_bring_back_no_call_that_their_caller_could_not_save() {
+    let fixture = fixture().await;
+    let (_, key) = catalog_key(&fixture).await;
+    let features = ["business_rules.*", "api_keys.create", "audit_logs.*"];
+    let role = fixture.role("Editor", &features, None).await;
+    let (_, editor) = fixture.user("editor@alpha.test", &["Editor"]).await;
+    let (app, admin) = (&fixture.app, &fixture.a.token);
+    let id = fixture.create(RULES, calling("ACTION", &product(key))).await;
+    let update = async |actions: Value| {
+        let body = json!({"id": id, "successActions": actions});
+        let updated = app.send(admin, Method::PUT, RULES, body).await;
+        assert_eq!(updated.status, 200, "{}", updated.text());
+        updated
+    };
+    let removed = update(json!([])).await;
+
+    let (status, body) = app.undo(&editor, &removed).await;
+    assert_eq!((status, details(&body)), (400, unusable_key()), "{body}");
+    assert_eq!(app.undo(admin, &removed).await.0, 200);
+    update(json!([])).await;
+    let added = update(json!([product(key)])).await;
+    assert_eq!(app.undo(admin, &added).await.0, 200);
+    let (status, body) = app.redo(&editor, &added).await;
+    assert_eq!((status, details(&body)), (400, unusable_key()), "{body}");
+    let path = format!("{RULES}?id={id}");
+    assert_eq!(app.redo(admin, &added).await.0, 200);
+    let deleted = app.send(admin, Method::DELETE, &path, Value::Null).await;
+    let (status, body) = app.undo(&editor, &deleted).await;
+    assert_eq!((status, details(&body)), (400, unusable_key()), "{body}");
+
+    let features = [&features[..], &["catalog.*"]].concat();
+    fixture.acl(role, &features, None).await;
+    assert_eq!(app.undo(&editor, &deleted).await.0, 200);
+}
+
+fn unusable_key() -> Vec<(&'static str, &'static str)> {
+    vec![("successActions[0].config.apiKeyId", "unknown_reference")]
 }
 
 #[actix_web::test]
@@ -128,7 +170,7 @@ async fn a_key_of_another_organization_is_rejected() {
         let (status, body) = fixture.app.post(&fixture.a.token, RULES, body).await;
         assert_eq!(status, expected, "{number}: {body}");
     }
-    let request = fixture.app.request(actix_web::http::Method::POST, RULES);
+    let request = fixture.app.request(Method::POST, RULES);
     let request = request
         .bearer(&fixture.a.token)
         .header("x-organization-id", &branch.to_string());
