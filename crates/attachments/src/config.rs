@@ -25,6 +25,8 @@ pub struct AttachmentsConfig {
     pub max_concurrent_uploads: usize,
     /// Uploads of one tenant at once in this process; further ones get 503. Default 16.
     pub per_tenant: usize,
+    /// Uploads of one user or API key at once in this process; further ones get 503. Default half of `per_tenant`.
+    pub per_principal: Option<usize>,
     /// Folder of the files of local partitions, one folder for each code. Default `attachments` below `data_dir`.
     pub root: Option<PathBuf>,
     /// Folders of single partitions, by code, or by the form that codes have in the names of environment variables.
@@ -83,6 +85,7 @@ impl Default for AttachmentsConfig {
             tenant_quota: 512 * 1024 * 1024,
             max_concurrent_uploads: 64,
             per_tenant: 16,
+            per_principal: None,
             root: None,
             roots: BTreeMap::new(),
             spool_dir: None,
@@ -124,11 +127,11 @@ impl AttachmentsConfig {
                 "must be between 1 byte and 5GiB",
             ));
         }
-        if own.max_concurrent_uploads == 0 || own.per_tenant == 0 {
+        if own.max_concurrent_uploads == 0 || own.per_tenant == 0 || own.per_principal == Some(0) {
             let key = "attachments.max_concurrent_uploads";
             return Err(ConfigError::new(
                 key,
-                "it and `attachments.per_tenant` must be at least 1",
+                "it, `attachments.per_tenant` and `attachments.per_principal` must be at least 1",
             ));
         }
         let below = |given: &Option<PathBuf>, name: &str| match given {
@@ -142,6 +145,11 @@ impl AttachmentsConfig {
             images: below(&own.image_cache_dir, "images")?,
         };
         Ok((own, folders))
+    }
+
+    /// Returns the uploads of one user or API key at once.
+    pub(crate) fn per_principal(&self) -> usize {
+        self.per_principal.unwrap_or(self.per_tenant.div_ceil(2))
     }
 }
 

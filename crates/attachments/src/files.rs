@@ -1,7 +1,7 @@
 //! What the endpoints share: configuration, stores, and what bounds concurrent uploads.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{Error as IoError, ErrorKind};
+use std::sync::Arc;
 
 use backoffice_core::batches::Batches;
 use backoffice_core::{Platform, Result};
@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::extraction::{DocumentKind, Extractor, OcrProvider};
 use crate::images::Images;
 use crate::query::attachments::Stored;
-use crate::stores::{SpoolFolder, Stores};
+use crate::shares::{Share, Shares};
+use crate::stores::{Driver, SpoolFolder, Stores};
 use crate::upload::is_read_at_once;
 
 /// The files of this process.
@@ -28,14 +29,15 @@ pub(crate) struct Files {
     /// Extracts texts after uploads, if that is configured.
     pub(crate) extractor: Option<Extractor>,
     uploads: Arc<Semaphore>,
-    of_tenants: Arc<Mutex<HashMap<Uuid, usize>>>,
+    of_tenants: Shares<Uuid>,
+    of_principals: Shares<Uuid>,
 }
 
-/// A place among the uploads of the process and of a tenant; released when dropped.
+/// A slot among the uploads of the process, of a tenant and of a principal; released when dropped.
 #[derive(Debug)]
 pub(crate) struct UploadPermit {
-    of_tenants: Arc<Mutex<HashMap<Uuid, usize>>>,
-    tenant: Uuid,
+    _of_principal: Share<Uuid>,
+    _of_tenant: Share<Uuid>,
     _of_process: OwnedSemaphorePermit,
 }
 
@@ -50,25 +52,26 @@ impl Files {
             spool: Arc::new(spool),
             images,
             by_id: Batches::default(),
-            of_tenants: Arc::default(),
+            of_tenants: Shares::default(),
+            of_principals: Shares::default(),
         }
     }
 
-    /// Takes a place for an upload.
+    /// Takes a slot for an upload.
     ///
     /// # Errors
-    /// 503 `uploads_busy` when the process or the tenant has no more.
-    pub(crate) fn upload_permit(&self, tenant: Uuid) -> Result<UploadPermit> {
+    /// 503 `uploads_busy` when the process, the tenant or the principal has no more.
+    pub(crate) fn upload_permit(&self, tenant: Uuid, principal: Uuid) -> Result<UploadPermit> {
+        let of_principal = self.of_principals.take(principal, self.config.per_principal());
+        let of_principal = of_principal.ok_or(Error::Busy)?;
+        let of_tenant = self
+            .of_tenants
+            .take(tenant, self.config.per_tenant)
+            .ok_or(Error::Busy)?;
         let of_process = Arc::clone(&self.uploads).try_acquire_owned().map_err(|_| Error::Busy)?;
-        let mut of_tenants = self.of_tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = of_tenants.entry(tenant).or_default();
-        if *taken >= self.config.per_tenant {
-            return Err(Error::Busy.into());
-        }
-        *taken += 1;
         Ok(UploadPermit {
-            of_tenants: Arc::clone(&self.of_tenants),
-            tenant,
+            _of_principal: of_principal,
+            _of_tenant: of_tenant,
             _of_process: of_process,
         })
     }
@@ -96,14 +99,15 @@ impl Files {
     }
 }
 
-impl Drop for UploadPermit {
-    fn drop(&mut self) {
-        let mut of_tenants = self.of_tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(taken) = of_tenants.get_mut(&self.tenant) {
-            *taken -= 1;
-            if *taken == 0 {
-                of_tenants.remove(&self.tenant);
-            }
+/// Counts and logs that the bytes of a file could not be read. Returns its rejection: the bytes are missing, or a bucket does not respond.
+pub(crate) fn unreadable(store: &Driver, id: Uuid, error: &IoError) -> Error {
+    let error_text = store.failed(error);
+    tracing::error!(error = %error_text, attachment = %id, "the bytes of a file can't be read");
+    match (store, error.kind()) {
+        (Driver::S3(_), kind) if kind != ErrorKind::NotFound => Error::StorageUnavailable,
+        _ => {
+            metrics::counter!("attachments_missing_total").increment(1);
+            Error::BytesMissing
         }
     }
 }

@@ -1,11 +1,14 @@
 //! The records that files are attached to.
 
+use std::collections::{BTreeMap, HashSet};
+
 use backoffice_core::records::{FoundRecord, RecordKind};
-use backoffice_core::{Feature, Platform, Rejection, RequestContext, Result, Timestamp};
+use backoffice_core::{Feature, Platform, Rejection, RequestContext, Result, Scope, Timestamp};
 use diesel_async::AsyncPgConnection;
 use uuid::Uuid;
 
 use crate::model::{ATTACHMENT, Attachment, DEFAULT_PRIVATE, DEFAULT_PUBLIC, Field, PARTITION};
+use crate::query::attachments::Stored;
 
 /// The kind of a file without a record.
 pub(crate) const LIBRARY: &str = "attachments.library";
@@ -213,4 +216,43 @@ pub(crate) async fn shows(
     // The tag of the response counts the files before the record is looked up.
     ctx.read_version_first(connection).await?;
     Ok(find(ctx, connection, kind, record).await?.is_some())
+}
+
+/// Returns whether the bytes of a file are sent only while its record exists: it is private, and its kind of records is offered by a module. Public
+/// files are in the caches of browsers anyway.
+pub(crate) fn depends_on_record(platform: &Platform, file: &Attachment, is_public: bool) -> bool {
+    !is_public && platform.record_kind(&file.entity_id).is_some()
+}
+
+/// Leaves out the files of a tenant that depend on a record that does not exist: one statement for each kind of such records.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn with_records(
+    platform: &Platform,
+    connection: &AsyncPgConnection,
+    tenant: &Scope,
+    mut files: Vec<Stored>,
+) -> Result<Vec<Stored>> {
+    let record = |file: &Stored| file.row.record_id.parse::<Uuid>().ok();
+    let mut needed: BTreeMap<&'static str, (&RecordKind, HashSet<Uuid>)> = BTreeMap::new();
+    for file in &files {
+        if depends_on_record(platform, &file.row, file.is_public)
+            && let Some(offered) = platform.record_kind(&file.row.entity_id)
+        {
+            let (_, ids) = needed.entry(offered.kind).or_insert((offered, HashSet::new()));
+            ids.extend(record(file));
+        }
+    }
+    let mut existing = HashSet::new();
+    for (kind, (offered, ids)) in needed {
+        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let found = (offered.find)(connection, tenant, &ids).await?;
+        existing.extend(found.into_iter().map(|found| (kind, found.id)));
+    }
+    files.retain(|file| {
+        !depends_on_record(platform, &file.row, file.is_public)
+            || record(file).is_some_and(|id| existing.contains(&(file.row.entity_id.as_str(), id)))
+    });
+    Ok(files)
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use backoffice_core::cache::TenantCache;
 use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
-use backoffice_core::{Result, Scope};
+use backoffice_core::{Result, Scope, Timestamp};
 use moka::sync::Cache;
 use serde_json::Value;
+use time::Duration;
 use uuid::Uuid;
 
 use crate::model::{ATTACHMENT, Attachment, PARTITION};
@@ -16,6 +17,8 @@ use crate::model::{ATTACHMENT, Attachment, PARTITION};
 const MOST_IMAGES: u64 = 256;
 /// Bytes of all of them, as they are estimated.
 const BYTES: usize = 512 * 1024;
+/// Time for which an image is known whose record must exist, because the versions of its kind are not read here.
+const RECORD_EXISTS: Duration = Duration::SECOND;
 
 /// An image, without tags, assignments and fields. The place of its bytes may have changed since, because moving files changes no version.
 #[derive(Debug)]
@@ -23,6 +26,15 @@ pub(crate) struct KnownImage {
     pub(crate) row: Attachment,
     /// Whether everybody may read it.
     pub(crate) is_public: bool,
+    /// When the record of the file existed; `None` if the file does not depend on a record.
+    record_existed_at: Option<Timestamp>,
+}
+
+impl KnownImage {
+    fn holds(&self, now: Timestamp) -> bool {
+        self.record_existed_at
+            .is_none_or(|at| at <= now && now < at.after(RECORD_EXISTS))
+    }
 }
 
 /// Images of a tenant whose rows have not changed.
@@ -38,12 +50,12 @@ pub(crate) fn new_cache() -> KnownImages {
 
 impl ImagesOfTenant {
     /// Returns a known image.
-    pub(crate) fn find(&self, id: Uuid) -> Option<Arc<KnownImage>> {
-        self.0.get(&id)
+    pub(crate) fn find(&self, id: Uuid, now: Timestamp) -> Option<Arc<KnownImage>> {
+        self.0.get(&id).filter(|known| known.holds(now))
     }
 
-    /// Keeps an image whose row was read after this value was requested.
-    pub(crate) fn keep(&self, row: &Attachment, is_public: bool) {
+    /// Keeps an image whose row was read after this value was requested, and after `record_existed_at` if it depends on its record.
+    pub(crate) fn keep(&self, row: &Attachment, is_public: bool, record_existed_at: Option<Timestamp>) {
         // What users store with a file may be long, and a picture does not show it.
         let row = Attachment {
             tags: Vec::new(),
@@ -51,7 +63,12 @@ impl ImagesOfTenant {
             custom_fields: Value::Null,
             ..row.clone()
         };
-        self.0.insert(row.id, Arc::new(KnownImage { row, is_public }));
+        let known = KnownImage {
+            row,
+            is_public,
+            record_existed_at,
+        };
+        self.0.insert(known.row.id, Arc::new(known));
     }
 }
 

@@ -21,6 +21,7 @@ mod records;
 mod relocation;
 mod retention;
 mod schema;
+mod shares;
 mod stores;
 mod upload;
 mod values;
@@ -41,6 +42,7 @@ pub use extraction::{OcrProvider, ScannedDocument, run_child};
 pub use hosts::{DeclaredField, Host};
 pub use known::{ImagesOfTenant, KnownImages};
 pub use relocation::enqueue_move;
+pub use stores::CleanUp;
 pub use upload::Scanner;
 
 use files::Files;
@@ -60,14 +62,15 @@ pub static MODULE: Module = Module {
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["attachments"],
     seals_secrets: true,
-    rate_limits: &[http::UPLOADS, http::SHARED, http::TESTS],
+    rate_limits: &[http::UPLOADS, http::RENDERS, http::SHARED, http::TESTS],
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,
     start,
     background: |runtime| {
-        let known = runtime.platform.provided().get::<KnownImages>()?;
-        let work = join(known.watch(runtime.clone()), stores::clean_up(runtime));
+        let provided = runtime.platform.provided();
+        let (known, rounds) = (provided.get::<KnownImages>()?, provided.get::<CleanUp>()?);
+        let work = join(known.watch(runtime.clone()), stores::clean_up(runtime, rounds));
         Some(work.map(drop).boxed())
     },
     ..Module::EMPTY
@@ -121,5 +124,6 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let stores = Stores::new(folders, startup.vault()?, egress);
     startup.provide(Arc::new(Files::new(config, stores, spool, images)));
     startup.provide(Arc::new(known::new_cache()));
+    startup.provide(Arc::new(CleanUp::default()));
     Ok(())
 }

@@ -19,9 +19,12 @@ pub use partition::{CreatePartition, DeletePartition, PartitionFields, StoreConf
 pub use quota::SetQuota;
 pub(crate) use store::{DRIVERS, LOCAL};
 pub use transfer::TransferAttachments;
+pub(crate) use update_attachment::not_saved;
 pub use update_attachment::{AttachmentChanges, Changed, UpdateAttachment};
 
 use backoffice_core::registry::Registry;
+
+use crate::model::{RecordOfFile, check_records};
 
 pub(crate) fn register(registry: &mut Registry) {
     registry
@@ -36,5 +39,6 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<DeleteField>()
         .command::<CreateLink>()
         .command::<RevokeLink>()
-        .command::<SetQuota>();
+        .command::<SetQuota>()
+        .deferred_work::<RecordOfFile>(|tx, records| Box::pin(check_records(tx, records)));
 }

@@ -2,26 +2,28 @@
 
 use backoffice_core::command::{Class, Command, EntityRef, Target, Tx};
 use backoffice_core::db::Prepared;
-use backoffice_core::events::Event;
 use backoffice_core::{Feature, Placement, Result};
+use diesel::sql_query;
 use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::acl;
 use crate::error::Error;
-use crate::model::{ATTACHMENT, Attachment};
+use crate::model::{ATTACHMENT, AnnouncedFile, Attachment};
 use crate::query::fields;
 
-/// Moves files of one kind of records to another record of this kind. The entry of the log is about the first file; the others are affected.
+/// Moves files of one kind of records to another record of this kind, and returns their number. Files that another request has moved away from their
+/// old record meanwhile stay. The entry of the log is about the first file; the others are affected.
 #[derive(Debug, Clone)]
 pub struct TransferAttachments {
     /// The files, at least one, in ascending order.
     pub(crate) ids: Vec<Uuid>,
     /// The kind of the records.
     pub(crate) entity_id: String,
-    /// The record.
+    /// The record at which the files must be; `None` for any.
+    pub(crate) from_record_id: Option<String>,
+    /// The record to which they are moved.
     pub(crate) record_id: String,
     /// The organization of the record; `None` to keep that of each file.
     pub(crate) organization: Option<Uuid>,
@@ -41,15 +43,8 @@ update attachments_attachments a set
             and a.assignments @> jsonb_build_array(jsonb_build_object('type', $3, 'id', $4)))),
     updated_at = $6
 where a.tenant_id = $1 and a.id = any(array(select unnest($2::uuid[]))) and a.entity_id = $3
-returning a.id, a.organization_id";
-
-#[derive(QueryableByName)]
-struct Moved {
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-    #[diesel(sql_type = SqlUuid)]
-    organization_id: Uuid,
-}
+    and ($7::text is null or a.record_id = $7)
+returning a.id, a.organization_id, a.entity_id, a.record_id, a.file_name, a.mime_type, a.file_size";
 
 impl Command for TransferAttachments {
     const ID: &'static str = "attachments.attachment.transfer";
@@ -57,7 +52,7 @@ impl Command for TransferAttachments {
     const LABEL: &'static str = "Move files to another record";
     const FEATURES: &'static [Feature] = &[acl::MANAGE];
     type Entity = Attachment;
-    type Output = ();
+    type Output = usize;
 
     fn target(&self) -> Target {
         Target::Existing(self.ids.as_slice().first().copied().unwrap_or_default())
@@ -73,7 +68,7 @@ impl Command for TransferAttachments {
             .collect()
     }
 
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+    async fn apply(&self, tx: &mut Tx<'_>) -> Result<usize> {
         let (tenant, now) = (tx.tenant(), tx.now());
         let ids = self.ids.clone();
         if let Some(organization) = self.organization {
@@ -86,19 +81,20 @@ impl Command for TransferAttachments {
             .bind::<Text, _>(&self.entity_id)
             .bind::<Text, _>(&self.record_id)
             .bind::<Nullable<SqlUuid>, _>(self.organization)
-            .bind::<Timestamptz, _>(now);
-        let mut moved: Vec<Moved> = Prepared(statement).load(tx.conn()).await?;
+            .bind::<Timestamptz, _>(now)
+            .bind::<Nullable<Text>, _>(self.from_record_id.as_deref());
+        let mut moved: Vec<AnnouncedFile> = Prepared(statement).load(tx.conn()).await?;
+        if moved.is_empty() {
+            return Err(Error::NotFound.into());
+        }
         moved.sort_by_key(|file| file.id);
         if fields::is_over(tx, &self.entity_id, &self.record_id, None).await? {
             return Err(Error::LimitOfTarget.into());
         }
+        let updated = moved.len();
         for file in moved {
-            let event = Event::new("attachments.attachment.transferred", file.id)
-                .with("entityId", self.entity_id.clone())
-                .with("recordId", self.record_id.clone())
-                .in_organization(Some(file.organization_id));
-            tx.emit(event.shown_to(acl::VIEW));
+            tx.emit(file.event("transferred"));
         }
-        Ok(())
+        Ok(updated)
     }
 }

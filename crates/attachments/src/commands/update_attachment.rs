@@ -1,9 +1,10 @@
 //! Changes what users say about a file.
 
+use actix_web::http::StatusCode;
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::db::Prepared;
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::{Feature, Patch, Rejection, Result};
+use backoffice_core::{Error as CoreError, Feature, Patch, Rejection, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
 use serde::Deserialize;
@@ -86,6 +87,18 @@ impl Input for AttachmentChanges {
             Patch::Set(name) if name.trim().is_empty() => validator.reject("fileName", "is required", "required"),
             _ => {}
         }
+    }
+}
+
+/// Logs why a file could not be saved, and gives the error the text that clients expect. Returns other errors unchanged.
+pub(crate) fn not_saved(error: CoreError) -> CoreError {
+    match error {
+        CoreError::Internal(cause) => {
+            tracing::error!(%cause, "could not save a file");
+            let text = "Failed to save attachment attributes.";
+            Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, text).into()
+        }
+        other => other,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The job that extracts the text of a file after its upload.
 
-use backoffice_core::events::{Event, announce};
+use backoffice_core::events::announce;
 use backoffice_core::http::Pieces;
 use backoffice_core::jobs::{Chunk, Job, Queue, Step, Work};
 use backoffice_core::{Call, Error, Result, Scope};
@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{DocumentKind, ScannedDocument};
-use crate::acl;
 use crate::files::Files;
-use crate::model::ATTACHMENT;
 use crate::query::extraction::{self, PendingFile};
 use crate::upload::{Text, parts};
 
@@ -62,9 +60,8 @@ impl ExtractText {
     ) -> Result<()> {
         let connection = chunk.connection();
         let stored = extraction::store(connection, tenant, self.file, text.as_ref(), state).await?;
-        if let Some(organization) = stored {
-            let event = Event::new(format!("{ATTACHMENT}.updated"), self.file).shown_to(acl::VIEW);
-            announce(connection, call, tenant, Some(organization), &[event]).await?;
+        if let Some(file) = stored {
+            announce(connection, call, tenant, None, &[file.event("updated")]).await?;
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! The bytes of a file.
 
-use std::io::{Error as IoError, ErrorKind};
-
 use backoffice_core::access_log::AccessType;
 use backoffice_core::http::{
     Access, Caller, Conditions, Contents, Download, FileResponse, Id, Path, Query, Response, Routes,
@@ -14,9 +12,8 @@ use uuid::Uuid;
 
 use super::items::record_of;
 use super::reading::{Readable, header, headers, readable};
-use crate::error::Error;
+use crate::files::unreadable;
 use crate::model::ATTACHMENT;
-use crate::stores::Driver;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -142,16 +139,4 @@ pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
             })
         })),
     })
-}
-
-fn unreadable(store: &Driver, id: Uuid, error: &IoError) -> Error {
-    let error_text = store.failed(error);
-    tracing::error!(error = %error_text, attachment = %id, "the bytes of a file can't be read");
-    match (store, error.kind()) {
-        (Driver::S3(_), kind) if kind != ErrorKind::NotFound => Error::StorageUnavailable,
-        _ => {
-            metrics::counter!("attachments_missing_total").increment(1);
-            Error::BytesMissing
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use backoffice_core::Result;
 use backoffice_core::context::Call;
 use backoffice_core::http::{Access, Caller, Conditions, Contents, Download, FileResponse, Path, Query, Routes};
+use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::text::hex;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -12,9 +13,12 @@ use super::file::original;
 use super::reading::{Readable, check, header, headers, readable};
 use crate::error::Error;
 use crate::files::Files;
-use crate::images::{Image, ImageBox, RENDERER, Source, Variant};
-use crate::known;
+use crate::images::{Image, ImageBox, RENDERER, Requester, Source, Variant};
 use crate::model::Attachment;
+use crate::{hosts, known};
+
+/// Images that are rendered for the visitors from one network. Those in the cache are not counted.
+pub(crate) const RENDERS: RateLimit = RateLimit::new("attachments.render.ip", 120, 60);
 
 /// Formats of files that are rendered.
 const RENDERED: [&str; 5] = ["bmp", "gif", "jpeg", "png", "webp"];
@@ -33,6 +37,7 @@ pub(super) fn routes(routes: &mut Routes) {
             Access::Optional,
             get_named_attachment_image,
         )
+        .takes_rest()
         .downloads(MEDIA)
         .across_tenants()
         .sends_headers(HEADERS)
@@ -118,7 +123,7 @@ async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditi
         None => None,
     };
     if let Some(size) = size
-        && let Some(known) = known.as_ref().and_then(|known| known.find(id))
+        && let Some(known) = known.as_ref().and_then(|known| known.find(id, call.now))
         && check(caller, &known.row, known.is_public).is_ok()
         && let Some(image) = kept(call, &known.row, size).await?
     {
@@ -138,9 +143,10 @@ async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditi
     let Some(size) = size else {
         return conditions.respond(original(file, false).await?).await;
     };
-    let image = resized(call, &file, size).await?;
+    let image = resized(caller, &file, size).await?;
     if let Some(known) = known {
-        known.keep(&file.row, file.is_public);
+        let depends_on_record = hosts::depends_on_record(call.platform(), &file.row, file.is_public);
+        known.keep(&file.row, file.is_public, depends_on_record.then_some(call.now));
     }
     let image = picture(call, &file.row, file.is_public, size, image)?;
     conditions.without_ranges().respond(image).await
@@ -157,7 +163,11 @@ async fn kept(call: &Call, row: &Attachment, size: ImageBox) -> Result<Option<Im
 }
 
 /// Returns the image of a file in a size, rendered if it is not in the cache.
-async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Image> {
+async fn resized(caller: &Caller, file: &Readable, size: ImageBox) -> Result<Image> {
+    let (call, requester) = match caller {
+        Caller::SignedIn(ctx) => (ctx.call(), Requester::Principal(ctx.identity().id.unwrap_or_default())),
+        Caller::Visitor(visitor) => (&**visitor, Requester::Visitor(visitor.network())),
+    };
     let source = Source {
         tenant: file.row.tenant_id,
         id: file.row.id,
@@ -167,7 +177,12 @@ async fn resized(call: &Call, file: &Readable, size: ImageBox) -> Result<Image> 
         width: file.row.image_width.unwrap_or_default(),
         height: file.row.image_height.unwrap_or_default(),
     };
-    call.provided::<Files>()?.images.get(&source, size).await
+    let admit = async |requester: &Requester| match requester {
+        Requester::Principal(_) => Ok(()),
+        Requester::Visitor(network) => call.platform().rate_limits().count(call, RENDERS, network).await,
+    };
+    let files = call.provided::<Files>()?;
+    files.images.get(&source, size, requester, admit).await
 }
 
 /// Returns what is sent of an image.

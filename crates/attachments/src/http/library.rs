@@ -1,9 +1,9 @@
 //! The library: all files of a tenant.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Created, Done, Id, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{Conditions, Created, Done, Id, Json, Path, Query, Routes, requires};
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::list::{InstantOrDate, ListQuery, instant};
+use backoffice_core::list::{CommaList, InstantOrDate, ListQuery, instant};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
 use backoffice_progress::bulk::{Started, checked_ids, start};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::items::{FileDetail, LibraryItem};
 use crate::bulk::BulkDelete;
-use crate::commands::{AttachmentChanges, Changed, UpdateAttachment};
+use crate::commands::{AttachmentChanges, Changed, UpdateAttachment, not_saved};
 use crate::documented::{AttachmentMediaRange, Confirmation};
 use crate::error::Error;
 use crate::model::{ATTACHMENT, Assignment, Attachment, PARTITION};
@@ -61,7 +61,7 @@ struct LibraryQuery {
     /// Code of a partition, regardless of case.
     #[param(max_length = 255)]
     partition: Option<String>,
-    /// Tags joined by commas, at most 20: all of them must be present.
+    /// Tags joined by commas, at most 20: all of them must be present. Without any, no file matches.
     tags: Option<String>,
     /// Kind of the record.
     #[param(max_length = 255)]
@@ -83,15 +83,8 @@ const MOST_TAGS: usize = 20;
 impl LibraryQuery {
     /// Validates the filters and records invalid ones.
     fn filter(&self, violations: &mut Violations) -> LibraryFilter {
-        let mut tags: Vec<String> = Vec::new();
-        for tag in self.tags.as_deref().unwrap_or_default().split(',').map(str::trim) {
-            if !tag.is_empty() && !tags.iter().any(|known| known == tag) {
-                tags.push(tag.to_owned());
-            }
-        }
-        if tags.len() > MOST_TAGS {
-            violations.add(Detail::new("tags", "must be at most 20 tags", "too_long"));
-        }
+        let tags = self.tags.as_deref();
+        let tags = tags.map(|text| CommaList::new("tags").at_most(MOST_TAGS).texts([text]));
         let kind = self.mime_type.as_deref().map(str::to_ascii_lowercase);
         let prefix = kind.as_deref().and_then(|kind| kind.strip_suffix('*'));
         for (name, text, most) in [
@@ -116,7 +109,7 @@ impl LibraryQuery {
         }
         LibraryFilter {
             partition: self.partition.clone(),
-            tags,
+            tags: violations.keep(tags.transpose()),
             entity_id: self.entity_id.as_deref().map(crate::values::normal_kind),
             record_id: None,
             mime_prefix: prefix.map(str::to_owned),
@@ -192,7 +185,7 @@ struct DetailResponse {
     item: FileDetail,
 }
 
-async fn get_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<DetailResponse>> {
+async fn get_attachment(ctx: RequestContext, path: Path<Id>, conditions: Conditions) -> Result<Json<DetailResponse>> {
     let connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;
     let found = query::attachments::find(&connection, ctx.scope(), path.0.id).await?;
@@ -200,13 +193,12 @@ async fn get_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<Deta
     hosts::require_view(&ctx, &found.row)?;
     let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
     let item = FileDetail::of(found, &partitions);
-    ctx.log_reads(
-        &connection,
-        AccessType::Item,
-        std::slice::from_ref(&item),
-        FileDetail::record,
-    )
-    .await?;
+    // HEAD shows nothing of the file.
+    if !conditions.is_head() {
+        let shown = std::slice::from_ref(&item);
+        ctx.log_reads(&connection, AccessType::Item, shown, FileDetail::record)
+            .await?;
+    }
     Ok(Json(DetailResponse { item }))
 }
 
@@ -250,7 +242,7 @@ async fn update_attachment(
             },
         })
     };
-    ctx.execute(&command, response).await
+    ctx.execute(&command, response).await.map_err(not_saved)
 }
 
 async fn delete_library_attachment(ctx: RequestContext, path: Path<Id>) -> Result<Json<Done>> {

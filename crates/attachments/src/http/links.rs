@@ -101,7 +101,7 @@ impl From<Link> for LinkItem {
     }
 }
 
-/// The links to a file, the newest first, at most 200. They are deleted 30 days after they expire.
+/// The links to a file, live ones before others, the newest first, at most 200. They are deleted 30 days after they expire.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AttachmentLinks)]
 struct LinkList {
@@ -114,7 +114,7 @@ async fn list_attachment_links(ctx: RequestContext, path: Path<Id>) -> Result<Js
         .await?
         .ok_or(Error::NotFound)?;
     require_share(&ctx, &file.row)?;
-    let links = of_file(&connection, ctx.scope(), path.0.id).await?;
+    let links = of_file(&connection, ctx.scope(), path.0.id, ctx.now()).await?;
     Ok(Json(LinkList {
         items: links.into_iter().map(LinkItem::from).collect(),
     }))

@@ -14,6 +14,7 @@ mod transfer;
 mod upload;
 mod usage;
 
+pub(crate) use image::RENDERS;
 pub(crate) use links::SHARED;
 pub(crate) use partitions::TESTS;
 pub(crate) use upload::UPLOADS;

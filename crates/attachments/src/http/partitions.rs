@@ -1,14 +1,19 @@
 //! Partitions.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{Created, Done, Id, Identified, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{
+    Attempt, Created, Describe, Done, Extract, Id, Identified, Incoming, Json, Path, Query, Routes, Schemas, requires,
+};
 use backoffice_core::ids::wire_tenant;
+use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Rejection, RequestContext, Result, Timestamp, crud};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
-use utoipa::ToSchema;
+use utoipa::openapi::path::{Operation, OperationBuilder};
+use utoipa::openapi::{RefOr, Required};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
@@ -125,19 +130,21 @@ async fn list_attachment_partitions(ctx: RequestContext) -> Result<Json<Partitio
 
 async fn create_attachment_partition(
     ctx: RequestContext,
-    body: Json<PartitionFields>,
+    body: Attempt<Json<PartitionFields>>,
 ) -> Result<Created<PartitionResponse>> {
     Partition::check_unlocked(ctx.platform())?;
-    check_endpoint(&ctx, &body.0).await?;
-    let command = CreatePartition::new(&ctx, &body.0)?;
+    let Json(fields) = body.0?;
+    check_endpoint(&ctx, &fields).await?;
+    let command = CreatePartition::new(&ctx, &fields)?;
     ctx.execute(&command, |row| Created(response(row))).await
 }
 
 async fn update_attachment_partition(
     ctx: RequestContext,
-    body: Identified<PartitionFields>,
+    body: Attempt<Identified<PartitionFields>>,
 ) -> Result<Json<PartitionResponse>> {
     Partition::check_unlocked(ctx.platform())?;
+    let body = body.0?;
     let row = visible(&ctx, body.id).await?;
     if row.is_default() && !ctx.rights().is_super_admin {
         return Err(Rejection::forbidden("Default partitions can only be changed by super administrators").into());
@@ -163,9 +170,60 @@ async fn check_endpoint(ctx: &RequestContext, fields: &PartitionFields) -> Resul
     })
 }
 
-async fn delete_attachment_partition(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+/// The query of a deletion.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct PartitionQuery {
+    /// The partition, unless the body names it.
+    id: Option<Uuid>,
+}
+
+/// The body of a deletion.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AttachmentPartitionId)]
+struct PartitionBody {
+    /// The partition, unless the query names it.
+    id: Option<Uuid>,
+}
+
+impl Input for PartitionBody {}
+
+/// The partition that a request names in its query or in its body.
+#[derive(Debug, Clone, Copy)]
+struct NamedPartition(Uuid);
+
+impl Extract for NamedPartition {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let Query(query) = Query::<PartitionQuery>::extract(incoming)?;
+        let in_body = match incoming.body.trim_ascii() {
+            [] => None,
+            _ => Json::<PartitionBody>::extract(incoming)?.0.id,
+        };
+        if query.id.zip(in_body).is_some_and(|(one, other)| one != other) {
+            let rule = "must be the same in the query and in the body";
+            return Err(Rejection::invalid_field("id", rule, "invalid_value").into());
+        }
+        let id = query.id.or(in_body);
+        let id = id.ok_or_else(|| Rejection::invalid_field("id", "is required", "required"))?;
+        Ok(Self(id))
+    }
+}
+
+impl Describe for NamedPartition {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        let operation = Query::<PartitionQuery>::describe(operation, schemas);
+        let mut operation = Operation::from(Json::<PartitionBody>::describe(operation, schemas));
+        if let Some(RefOr::T(body)) = &mut operation.request_body {
+            body.required = Some(Required::False);
+        }
+        operation.into()
+    }
+}
+
+async fn delete_attachment_partition(ctx: RequestContext, named: Attempt<NamedPartition>) -> Result<Json<Done>> {
     Partition::check_unlocked(ctx.platform())?;
-    let row = visible(&ctx, query.0.id).await?;
+    let NamedPartition(id) = named.0?;
+    let row = visible(&ctx, id).await?;
     if row.is_default() {
         return Err(Rejection::bad_request("Default partitions cannot be deleted").into());
     }

@@ -25,10 +25,11 @@ pub(super) struct Readable {
     pub(super) is_public: bool,
 }
 
-/// Returns a file that the caller may read: one statement for files of the caller's tenant, else three at most.
+/// Returns a file that the caller may read: one statement for files of the caller's tenant, else three at most, and one more for a file that depends
+/// on its record.
 ///
 /// # Errors
-/// 401 for a visitor and a private file, 404 for a file that does not exist or is out of the caller's scope, 403 that names missing features, 500
+/// 401 for a visitor and a private file, 404 for a file that does not exist, is out of the caller's scope or has lost its record, 403 that names missing features, 500
 /// for a store that can't be opened.
 pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     let (call, tenant) = match caller {
@@ -53,7 +54,8 @@ pub(super) async fn readable(caller: &Caller, id: Uuid) -> Result<Readable> {
     opened(call, file)
 }
 
-/// Returns a file of the tenant: requests for files of a tenant that arrive together share a statement.
+/// Returns a file of the tenant, unless its record hides it: requests for files of a tenant that arrive together share the statement, and the one
+/// that looks for records.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -63,6 +65,7 @@ pub(super) async fn find(call: &Call, tenant: Uuid, id: Uuid) -> Result<Option<S
         let scope = Scope::tenant(tenant);
         let connection = call.database().read_briefly(&scope).await?;
         let found = stored(&connection, &scope, ids).await?;
+        let found = hosts::with_records(call.platform(), &connection, &scope, found).await?;
         Ok(found.into_iter().map(|file| (file.row.id, file)).collect())
     };
     let found = files.by_id.find(tenant, [id], load).await?;

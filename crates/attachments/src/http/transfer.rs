@@ -80,6 +80,8 @@ async fn transfer_attachments(ctx: RequestContext, body: Json<TransferBody>) -> 
     let mut validator = Validator::default();
     body.validate(&mut validator);
     validator.check()?;
+    // The files of a repeated request are no longer at their old record.
+    ctx.reject_repeat().await?;
     let entity = values::normal_kind(&body.entity_id);
     let ctx = hosts::manager(&ctx, &entity)?;
     let ids: BTreeSet<Uuid> = body.attachment_ids.into_iter().collect();
@@ -96,13 +98,13 @@ async fn transfer_attachments(ctx: RequestContext, body: Json<TransferBody>) -> 
     if ids.is_empty() {
         return Err(Error::NotFound.into());
     }
-    let updated = ids.len();
     let command = TransferAttachments {
         ids,
         entity_id: entity,
+        from_record_id: body.from_record_id,
         record_id: body.to_record_id,
         organization,
     };
-    ctx.execute(&command, |()| Json(Transferred { ok: true, updated }))
+    ctx.execute(&command, |updated| Json(Transferred { ok: true, updated }))
         .await
 }

@@ -184,6 +184,11 @@ impl ImageCache {
         }
     }
 
+    /// Returns the files with images, and their tenants.
+    pub(super) fn files(&self) -> Vec<(Uuid, Uuid)> {
+        self.index().of_files.keys().copied().collect()
+    }
+
     /// Removes the images of a file.
     pub(super) async fn forget(&self, tenant: Uuid, id: Uuid) {
         {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix_web::web::Bytes;
@@ -25,10 +25,18 @@ pub(crate) use size::ImageBox;
 
 use crate::config::AttachmentsConfig;
 use crate::error::Error;
+use crate::files::unreadable;
+use crate::shares::Shares;
 use crate::stores::Driver;
 
-/// Requests that wait for a thread.
+/// Images that wait for a thread.
 const QUEUE: usize = 64;
+/// Images of the files of one tenant that wait or are rendered at once, so that the queue has positions for others.
+const MOST_OF_TENANT: usize = 48;
+/// Images that wait or are rendered at once for one user or API key.
+const MOST_OF_PRINCIPAL: usize = 32;
+/// Images that wait or are rendered at once for the visitors from one network.
+const MOST_OF_NETWORK: usize = 16;
 /// Threads that render. One processor, if there are several, is left to other requests: threads of low priority are not interrupted at once.
 const MOST_THREADS: usize = 4;
 /// Time for one image, with all waits.
@@ -64,6 +72,25 @@ pub(crate) struct Variant {
     pub(crate) tenant: Uuid,
     pub(crate) id: Uuid,
     pub(crate) size: ImageBox,
+}
+
+/// The caller for whom an image is rendered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Requester {
+    /// A user or an API key.
+    Principal(Uuid),
+    /// A visitor from a network.
+    Visitor(String),
+}
+
+impl Requester {
+    /// Returns the number of images that are rendered for this caller at once.
+    const fn most(&self) -> usize {
+        match self {
+            Self::Principal(_) => MOST_OF_PRINCIPAL,
+            Self::Visitor(_) => MOST_OF_NETWORK,
+        }
+    }
 }
 
 /// Bytes of an image that is read into memory; others are sent from their file, so that slow clients hold no memory.
@@ -125,6 +152,8 @@ struct Inner {
     pool: Pool<()>,
     memory: Arc<Semaphore>,
     units: u64,
+    of_tenants: Shares<Uuid>,
+    of_requesters: Shares<Requester>,
     renderings: Mutex<HashMap<Variant, Rendering>>,
     failed: Cache<Variant, Error>,
 }
@@ -144,6 +173,8 @@ impl Images {
             pool: Pool::new("render", cores.saturating_sub(1).clamp(1, MOST_THREADS), QUEUE, 1),
             memory: Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(Semaphore::MAX_PERMITS))),
             units,
+            of_tenants: Shares::default(),
+            of_requesters: Shares::default(),
             renderings: Mutex::default(),
             failed: Cache::builder().max_capacity(MOST_FAILED).time_to_live(FAILED).build(),
         }))
@@ -166,11 +197,20 @@ impl Images {
         Some(kept)
     }
 
-    /// Returns an image of a file in a size. Equal requests at the same time share one computation.
+    /// Returns the files whose images are in the cache, with their tenants.
+    pub(crate) fn kept_files(&self) -> Vec<(Uuid, Uuid)> {
+        self.0.cache.files()
+    }
+
+    /// Returns an image of a file in a size. Equal requests at the same time share one computation, which begins after `admit`.
     ///
     /// # Errors
-    /// 400 for files that can't be rendered, 503 when too many images are waiting, 500 when the computation fails.
-    pub(crate) async fn get(&self, source: &Source, size: ImageBox) -> Result<Image> {
+    /// 400 for files that can't be rendered, 404 when the bytes are missing, 503 when too many images are waiting, in all or for this caller, or the
+    /// store does not respond, 500 when the computation fails; those of `admit`.
+    pub(crate) async fn get<F>(&self, source: &Source, size: ImageBox, requester: Requester, admit: F) -> Result<Image>
+    where
+        F: AsyncFnOnce(&Requester) -> Result<()>,
+    {
         let pixels = u64::from(source.width.unsigned_abs()) * u64::from(source.height.unsigned_abs());
         if pixels > MAX_PIXELS || source.file_size.unsigned_abs() > MAX_SOURCE {
             return Err(Error::ImageTooLarge.into());
@@ -186,7 +226,10 @@ impl Images {
         if let Some(failed) = self.0.failed.get(&variant) {
             return Err(failed.into());
         }
-        let bytes = self.shared(source, variant).await?;
+        if !self.renderings().contains_key(&variant) {
+            admit(&requester).await?;
+        }
+        let bytes = self.shared(source, variant, requester).await?;
         if bytes.len() as u64 <= SMALL {
             return Ok(Image::Memory(bytes));
         }
@@ -194,18 +237,22 @@ impl Images {
         Ok(kept.unwrap_or(Image::Memory(bytes)))
     }
 
+    fn renderings(&self) -> MutexGuard<'_, HashMap<Variant, Rendering>> {
+        self.0.renderings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Joins the computation of an image, or begins it. It goes on in a task of its own, so that it survives the request that began it.
-    fn shared(&self, source: &Source, variant: Variant) -> Rendering {
-        let mut renderings = self.0.renderings.lock().unwrap_or_else(PoisonError::into_inner);
+    fn shared(&self, source: &Source, variant: Variant, requester: Requester) -> Rendering {
+        let mut renderings = self.renderings();
         if let Some(rendering) = renderings.get(&variant) {
             return rendering.clone();
         }
         let (inner, source) = (Arc::clone(&self.0), source.clone());
         let task = tokio::spawn(async move {
-            let rendered = tokio::time::timeout(DEADLINE, inner.render(&source, variant)).await;
+            let rendered = tokio::time::timeout(DEADLINE, inner.render(&source, variant, requester)).await;
             let outcome = rendered.unwrap_or(Err(Error::RenderBusy));
             if let Err(error) = outcome
-                && error != Error::RenderBusy
+                && !matches!(error, Error::RenderBusy | Error::StorageUnavailable)
             {
                 inner.failed.insert(variant, error);
             }
@@ -228,14 +275,16 @@ impl Images {
 }
 
 impl Inner {
-    async fn render(&self, source: &Source, variant: Variant) -> Outcome {
+    async fn render(&self, source: &Source, variant: Variant, requester: Requester) -> Outcome {
+        let most = requester.most();
+        let of_requester = self.of_requesters.take(requester, most);
+        let _of_requester = of_requester.ok_or(Error::RenderBusy)?;
+        let of_tenant = self.of_tenants.take(variant.tenant, MOST_OF_TENANT);
+        let _of_tenant = of_tenant.ok_or(Error::RenderBusy)?;
         let position = self.pool.queue_position().ok_or(Error::RenderBusy)?;
         let permit = self.pool.acquire(position).await.map_err(|_| Error::RenderFailed)?;
         let read = source.store.read(&source.storage_key, MAX_SOURCE).await;
-        let file = read.map_err(|error| {
-            tracing::error!(%error, attachment = %source.id, "the bytes of an image are missing");
-            Error::BytesMissing
-        })?;
+        let file = read.map_err(|error| unreadable(&source.store, source.id, &error))?;
         let failed = |error: CoreError| {
             tracing::error!(%error, attachment = %source.id, "could not render an image");
             Error::RenderFailed

@@ -2,16 +2,20 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Prepared};
+use backoffice_core::events::Event;
 use backoffice_core::text::hex;
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Jsonb, Timestamptz, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query};
+use diesel::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, sql_query,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::returned_file;
 use crate::schema::attachments_attachments as attachments;
 use crate::{acl, known, query};
 
@@ -87,6 +91,36 @@ pub struct NewAttachment {
     pub content_rest: Option<String>,
     /// `none`, `pending`, `done` or `failed`.
     pub content_state: String,
+}
+
+/// What events say about a file.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, QueryableByName)]
+#[diesel(table_name = attachments, check_for_backend(Pg))]
+pub(crate) struct AnnouncedFile {
+    pub(crate) id: Uuid,
+    organization_id: Uuid,
+    entity_id: String,
+    record_id: String,
+    file_name: String,
+    mime_type: String,
+    file_size: i64,
+}
+
+/// The fields of snapshots that events have too.
+const ANNOUNCED: [&str; 5] = ["entityId", "recordId", "fileName", "mimeType", "fileSize"];
+
+impl AnnouncedFile {
+    /// Returns an event about the file.
+    pub(crate) fn event(self, verb: &str) -> Event {
+        Event::new(format!("{ATTACHMENT}.{verb}"), self.id)
+            .with("entityId", self.entity_id)
+            .with("recordId", self.record_id)
+            .with("fileName", self.file_name)
+            .with("mimeType", self.mime_type)
+            .with("fileSize", self.file_size)
+            .in_organization(Some(self.organization_id))
+            .shown_to(acl::VIEW)
+    }
 }
 
 /// Writes files back as they were. The text is not part of a snapshot: a file that was deleted in the same transaction comes back without it, and keeps
@@ -177,8 +211,20 @@ impl Entity for Attachment {
         Ok(())
     }
 
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        match (step.from, step.to) {
+            (Some(from), Some(to)) if step.restoring => returned_file::validate(tx, from, to),
+            _ => Ok(()),
+        }
+    }
+
     async fn after_transition(tx: &mut Tx<'_>, _step: &Transition<'_>) -> Result<()> {
         known::forget(tx)
+    }
+
+    fn event_fields(snapshot: &Snapshot) -> Map<String, Value> {
+        let field = |name: &str| Some((name.to_owned(), snapshot.get(name)?.clone()));
+        ANNOUNCED.into_iter().filter_map(field).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads of files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::scope::{Owned, Within};
@@ -160,6 +160,18 @@ pub(crate) async fn stored(connection: &AsyncPgConnection, scope: &Scope, ids: V
         .filter(attachments::id.one_of(ids))
         .select((Attachment::as_select(), partitions::is_public, STORE_SETTINGS));
     Ok(found.prepared().load(&mut &*connection).await?)
+}
+
+/// Returns those of these files that exist, in any tenant, with their tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn existing(connection: &AsyncPgConnection, ids: Vec<Uuid>) -> Result<HashSet<(Uuid, Uuid)>> {
+    let found = attachments::table
+        .filter(attachments::id.one_of(ids))
+        .select((attachments::tenant_id, attachments::id));
+    let found: Vec<(Uuid, Uuid)> = found.prepared().load(&mut &*connection).await?;
+    Ok(found.into_iter().collect())
 }
 
 /// Returns the ids of those visible files that are attached to records of this kind, and to the record `from` if it is given, in ascending order.

@@ -2,11 +2,11 @@
 
 use backoffice_core::Result;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text as SqlText, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query, update};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, SelectableHelper, sql_query, update};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::model::StoreSettings;
+use crate::model::{AnnouncedFile, StoreSettings};
 use crate::schema::attachments_attachments as attachments;
 use crate::upload::Text;
 
@@ -41,14 +41,14 @@ pub(crate) async fn pending(connection: &AsyncPgConnection, tenant: Uuid, id: Uu
     Ok(statement.get_result(&mut &*connection).await.optional()?)
 }
 
-/// Stores the text of a file that waits for it. The file itself does not change, so its `updated_at` stays. Returns the organization of the file; `None` if no such file waits.
+/// Stores the text of a file that waits for it. The file itself does not change, so its `updated_at` stays. Returns what its event says; `None` if no such file waits.
 pub(crate) async fn store(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     id: Uuid,
     text: Option<&Text>,
     state: &str,
-) -> Result<Option<Uuid>> {
+) -> Result<Option<AnnouncedFile>> {
     let own = attachments::table
         .filter(attachments::tenant_id.eq(tenant))
         .filter(attachments::id.eq(id))
@@ -58,9 +58,9 @@ pub(crate) async fn store(
         attachments::content_rest.eq(text.and_then(|text| text.rest.as_deref())),
         attachments::content_state.eq(state),
     ));
-    let organization = stored
-        .returning(attachments::organization_id)
+    let file = stored
+        .returning(AnnouncedFile::as_returning())
         .get_result(connection)
         .await;
-    Ok(organization.optional()?)
+    Ok(file.optional()?)
 }

@@ -44,8 +44,8 @@ impl Sortable for FilesOfRecord {
 pub struct LibraryFilter {
     /// Code of the partition, regardless of case.
     pub partition: Option<String>,
-    /// Tags that a file must have, all of them, each once.
-    pub tags: Vec<String>,
+    /// Tags that a file must have, all of them, each once; without any, no file matches.
+    pub tags: Option<Vec<String>>,
     /// Kind of the record.
     pub entity_id: Option<String>,
     /// Id of the record.
@@ -97,12 +97,12 @@ fn matching<'a>(
             .filter(attachments::partition_tenant_id.eq(partition.tenant_id))
             .filter(attachments::partition_id.eq(partition.id));
     }
-    if !filter.tags.is_empty() {
+    if let Some(required) = &filter.tags {
         let tagged = tags::table
             .filter(scope.owns(tags::tenant_id))
-            .filter(tags::tag.eq_any(filter.tags.clone()))
+            .filter(tags::tag.eq_any(required.clone()))
             .group_by(tags::attachment_id)
-            .having(count_star().eq(i64::try_from(filter.tags.len()).unwrap_or(i64::MAX)))
+            .having(count_star().eq(i64::try_from(required.len()).unwrap_or(i64::MAX)))
             .select(tags::attachment_id);
         query = query.filter(attachments::id.eq_any(tagged));
     }
@@ -269,8 +269,8 @@ select u.tag, '' as code, '' as title, null as description, false as is_public f
 union all
 select null, o.code, o.title, o.description, o.is_public from own o";
 
-/// Returns the tags of the files that the caller may see, sorted, at most 500, and the partitions. If files of some kinds of records are left out, the tags
-/// of all others are read.
+/// Returns the tags of the files that the caller may see, sorted, at most 500, and the partitions. If files of some kinds of records are left out, or all
+/// tenants are selected, the tags of all files are read.
 async fn tags_and_partitions(
     connection: &AsyncPgConnection,
     ctx: &RequestContext,
@@ -282,19 +282,20 @@ async fn tags_and_partitions(
         description: partition.description,
         is_public: partition.is_public,
     };
-    let Some(tenant) = scope.tenant else {
-        let partitions = visible(connection, scope).await?;
-        return Ok((Vec::new(), partitions.into_iter().map(shown_partition).collect()));
-    };
-    if !restricted.is_empty() {
+    let Some(tenant) = scope.tenant.filter(|_| restricted.is_empty()) else {
         let tagged = tags::table
-            .filter(tags::tenant_id.eq(tenant))
-            .filter(tags::attachment_id.eq_any(shown(scope, &restricted).select(attachments::id)));
+            .filter(scope.owns(tags::tenant_id))
+            .filter(scope.within(tags::organization_id))
+            .into_boxed();
+        let tagged = match restricted.is_empty() {
+            true => tagged,
+            false => tagged.filter(tags::attachment_id.eq_any(shown(scope, &restricted).select(attachments::id))),
+        };
         let distinct = tagged.select(tags::tag).distinct().order(tags::tag).limit(MOST_TAGS);
         let tags = distinct.load(&mut &*connection);
         let (tags, partitions) = try_join(tags, visible(connection, scope)).await?;
         return Ok((tags, partitions.into_iter().map(shown_partition).collect()));
-    }
+    };
     let statement = sql_query(TAGS_AND_PARTITIONS)
         .bind::<SqlUuid, Uuid>(tenant)
         .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone())

@@ -15,33 +15,41 @@ use uuid::Uuid;
 use crate::model::{Attachment, Link};
 use crate::schema::{attachments_attachments as attachments, attachments_links as links};
 
-/// Most links of a list: all live ones of a file, and those that ended last.
+/// Most links of a list: all live ones of a file, and the newest of the others.
 const MOST_LISTED: i64 = 200;
 
-/// Returns the links to a file, the newest first, at most 200.
+/// Returns the links to a file, live ones before others, the newest first, at most 200.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub async fn of_file(connection: &AsyncPgConnection, scope: &Scope, attachment: Uuid) -> Result<Vec<Link>> {
+pub async fn of_file(
+    connection: &AsyncPgConnection,
+    scope: &Scope,
+    attachment: Uuid,
+    now: Timestamp,
+) -> Result<Vec<Link>> {
     let rows = links::table
         .filter(scope.owns(links::tenant_id))
         .filter(links::attachment_id.eq(attachment))
-        .order((links::created_at.desc(), links::id.desc()))
+        .order((is_live(now).desc(), links::created_at.desc(), links::id.desc()))
         .limit(MOST_LISTED);
     Ok(rows.select(Link::as_select()).load(&mut &*connection).await?)
 }
 
-/// Returns the links of a tenant that work, apart from the rights of their creators; see [`Link::is_live`].
-#[auto_type(no_type_alias)]
-fn live(tenant: Uuid, now: Timestamp) -> _ {
+/// Matches the links that work, apart from the rights of their creators; see [`Link::is_live`].
+#[auto_type]
+fn is_live(now: Timestamp) -> _ {
     let is_left = links::max_downloads
         .is_null()
         .or(links::max_downloads.gt(links::downloads.nullable()));
-    links::table
-        .filter(links::tenant_id.eq(tenant))
-        .filter(links::revoked_at.is_null())
-        .filter(links::expires_at.gt(now))
-        .filter(is_left)
+    links::revoked_at.is_null().and(links::expires_at.gt(now)).and(is_left)
+}
+
+/// Returns the links of a tenant that work.
+#[auto_type(no_type_alias)]
+fn live(tenant: Uuid, now: Timestamp) -> _ {
+    let works: is_live = is_live(now);
+    links::table.filter(links::tenant_id.eq(tenant)).filter(works)
 }
 
 /// Returns the number of links to a file that work.

@@ -1,26 +1,31 @@
 //! Removes objects to which no file refers: of uploads that failed, and of deleted files.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
+use backoffice_core::poll::Poll;
 use backoffice_core::{Error, Result, Runtime, Scope};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use crate::commands::LOCAL;
 use crate::files::Files;
+use crate::query::attachments::existing;
 use crate::query::links;
 use crate::query::staged::{self, Removable, Staged};
 
-/// How often a node removes the objects of uploads that did not complete, and of files whose objects could not be removed at once.
+/// How often a node removes the objects of uploads that did not complete, of files whose objects could not be removed at once, and the images of files
+/// that another node has deleted.
 const EVERY: Duration = Duration::from_secs(600);
 /// Time for which links are kept after they expired.
 const KEPT_LINKS: time::Duration = time::Duration::days(30);
 /// Objects that a node takes at once.
 const BATCH: i64 = 100;
+/// Files with images that are looked up with one statement.
+const FILES_AT_ONCE: usize = 1000;
 /// Objects that a node removes at once, so that a bucket that does not respond delays the others little.
 const AT_ONCE: usize = 8;
 /// Longest duration of a removal.
@@ -28,9 +33,14 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Failed removals in a bucket after which a sweep leaves its other objects to the next one.
 const MOST_FAILURES: usize = 3;
 
+/// The rounds of the clean-up of a node, which the module provides, so that tests can request one.
+#[derive(Debug, Default)]
+pub struct CleanUp(pub Poll);
+
 /// Runs every ten minutes, until the process ends.
-pub(crate) async fn clean_up(runtime: Runtime) {
+pub(crate) async fn clean_up(runtime: Runtime, rounds: Arc<CleanUp>) {
     loop {
+        rounds.0.begin();
         let call = Call::internal(&runtime);
         if let Err(error) = sweep(&call).await {
             tracing::debug!(%error, "could not remove objects without files; retrying");
@@ -41,7 +51,10 @@ pub(crate) async fn clean_up(runtime: Runtime) {
         if let Err(error) = forget_links(&call).await {
             tracing::debug!(%error, "could not delete old links; retrying");
         }
-        tokio::time::sleep(EVERY).await;
+        if let Err(error) = forget_images(&call).await {
+            tracing::debug!(%error, "could not look for images of deleted files; retrying");
+        }
+        rounds.0.finish(EVERY).await;
     }
 }
 
@@ -164,6 +177,22 @@ async fn forget_links(call: &Call) -> Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Removes the images of files that do not exist: another node has deleted them, or this one while an image was rendered.
+async fn forget_images(call: &Call) -> Result<()> {
+    let images = &call.provided::<Files>()?.images;
+    for kept in images.kept_files().chunks(FILES_AT_ONCE) {
+        let ids = kept.iter().map(|(_, id)| *id).collect();
+        let existing: HashSet<(Uuid, Uuid)> = {
+            let connection = call.database().unlogged(&Scope::system()).await?;
+            existing(&connection, ids).await?
+        };
+        for (tenant, id) in kept.iter().filter(|file| !existing.contains(file)) {
+            images.forget(*tenant, *id).await;
+        }
+    }
+    Ok(())
 }
 
 /// Removes an object and its images, then its row. No connection is held while the store works.

@@ -22,6 +22,7 @@ use uuid::Uuid;
 use crate::config::Folders;
 use crate::error::Error;
 use crate::model::{CREDENTIALS, StoreSettings};
+pub use cleanup::CleanUp;
 pub(crate) use cleanup::{clean_up, note_upload, remove_now, stage, sweep, sweep_soon};
 pub(crate) use local::{Local, Readers};
 use s3::PartMemory;

@@ -49,6 +49,33 @@ async fn att_12_public_files_are_for_everybody_and_private_ones_are_not() {
 }
 
 #[actix_web::test]
+async fn an_invalid_credential_for_a_private_file_clears_the_cookies() {
+    let fixture = fixture().await;
+    let private = uploaded(&fixture, &[], NOTE).await;
+    let public = uploaded(&fixture, &[("partitionCode", "productsMedia")], NOTE).await;
+    let read = async |id: Uuid, cookie: &str| {
+        let request = fixture.app.request(Method::GET, &format!("/attachments/file/{id}"));
+        let request = match cookie {
+            "" => request,
+            _ => request.cookie("auth_token", cookie),
+        };
+        request.send().await
+    };
+    let cleared = |response: &TestResponse| {
+        response
+            .cookie("auth_token")
+            .is_some_and(|cookie| cookie.value().is_empty())
+    };
+
+    let (invalid, visitor) = (read(private, "garbage").await, read(private, "").await);
+    let shown = read(public, "garbage").await;
+
+    assert_eq!((invalid.status, cleared(&invalid)), (401, true));
+    assert_eq!((visitor.status, cleared(&visitor)), (401, false));
+    assert_eq!((shown.status, cleared(&shown)), (200, false));
+}
+
+#[actix_web::test]
 async fn att_13_private_files_stay_in_their_tenant_and_organization() {
     let fixture = fixture().await;
     let id = uploaded(&fixture, &[], NOTE).await;
@@ -112,7 +139,8 @@ async fn a_revoked_and_an_expired_credential_are_none() {
         let mut statuses = Vec::new();
         for id in [public, private] {
             let response = file(&fixture, token, id).await;
-            assert_eq!(response.headers.get("set-cookie"), None);
+            let clears_cookies = response.headers.contains_key("set-cookie");
+            assert_eq!(clears_cookies, response.status == 401);
             statuses.push(response.status);
         }
         statuses

@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use actix_web::http::Method;
 use backoffice_test_support::{Duration, FaultMode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{LIBRARY, NOTE, TwoTenants, builder, fixture, rejected, rejection, stored, upload, uploaded};
+use crate::{LIBRARY, NOTE, TwoTenants, Upload, builder, fixture, rejected, rejection, stored, upload, uploaded};
 
 /// Runs the clean-up until nothing is left of failed uploads.
 async fn swept(fixture: &TwoTenants) -> (usize, usize, usize, i64) {
@@ -142,4 +143,37 @@ async fn files_and_folders_are_only_for_the_process() {
             .expect("read")
             .path();
     }
+}
+
+#[actix_web::test]
+async fn a_change_that_can_not_be_saved_is_reported_like_an_upload() {
+    let fixture = fixture().await;
+    let id = uploaded(&fixture, &[], NOTE).await;
+    let path = format!("{LIBRARY}/{id}");
+    let reject = "alter table attachments_attachments add constraint rejected check (file_name <> 'rejected.txt')";
+    fixture.app.sql(reject).await;
+    let before = fixture
+        .app
+        .rows("select to_jsonb(a) as row from attachments_attachments a")
+        .await;
+
+    let request = fixture.app.request(Method::PATCH, &path).bearer(&fixture.a.token);
+    let changed = request.json(&json!({"fileName": "rejected.txt"})).send().await;
+    let name = Upload {
+        name: "rejected.txt",
+        ..NOTE
+    };
+    let created = upload(&fixture.app, &fixture.a.token, &[], name).await;
+
+    for response in [changed, created] {
+        assert_eq!(
+            (response.status, &response.json()["error"]),
+            (500, &json!("Failed to save attachment attributes."))
+        );
+    }
+    let after = fixture
+        .app
+        .rows("select to_jsonb(a) as row from attachments_attachments a")
+        .await;
+    assert_eq!(after, before);
 }

@@ -252,4 +252,22 @@ async fn a_provider_recognizes_texts_in_images_of_partitions_that_require_it() {
         [(&done, &json!(3)), (&none, &json!(1)), (&pending, &json!(1))],
         "the broken one is tried again"
     );
+    let announced = fixture
+        .app
+        .rows(
+            "select payload - 'tenantId' - 'organizationId' as payload from core_outbox_events \
+             where name = 'attachments.attachment.updated' order by payload ->> 'fileName'",
+        )
+        .await;
+    let updated = |file: usize, name: &str, kind: &str, bytes: u32| {
+        json!({"payload": {"id": stored[file], "entityId": "x.y", "recordId": "r1", "fileName": name, "mimeType": kind,
+            "fileSize": bytes}})
+    };
+    assert_eq!(
+        announced,
+        [
+            updated(1, "a.pdf", "application/pdf", 8),
+            updated(0, "a.png", "image/png", 29)
+        ]
+    );
 }

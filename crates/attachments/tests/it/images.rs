@@ -88,6 +88,29 @@ async fn att_17_images_are_cut_padded_and_turned_upright() {
 }
 
 #[actix_web::test]
+async fn the_name_of_an_image_is_the_rest_of_the_path() {
+    let fixture = fixture().await;
+    let bytes = landscape(ImageFormat::Png);
+    let file = Upload {
+        name: "a.png",
+        bytes: &bytes,
+        kind: "image/png",
+    };
+    let id = uploaded(&fixture, &[], file).await;
+
+    for name in ["", "/", "/a.png", "/a/b.png", "/a//%2F/"] {
+        let path = format!("/attachments/image/{id}{name}");
+        let request = fixture.app.request(Method::GET, &path).bearer(&fixture.a.token);
+        assert_eq!(request.send().await.body, bytes, "{name}");
+    }
+    let request = fixture
+        .app
+        .request(Method::GET, "/attachments/image/")
+        .bearer(&fixture.a.token);
+    assert_eq!(request.send().await.status, 404);
+}
+
+#[actix_web::test]
 async fn an_image_is_kept_and_revalidated() {
     let fixture = fixture().await;
     let bytes = landscape(ImageFormat::Png);

@@ -1,15 +1,15 @@
 //! Pictures whose rows a node knows: they cost no statement, and show every change.
 
 use actix_web::http::Method;
-use backoffice_attachments::KnownImages;
-use backoffice_test_accounts::TwoTenants;
-use backoffice_test_support::{TestApp, TestResponse};
+use backoffice_attachments::{CleanUp, KnownImages};
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
+use backoffice_test_support::{Duration, TestApp, TestResponse};
 use image::ImageFormat;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::images::landscape;
-use crate::{LIBRARY, PARTITIONS, Upload, builder, fixture, uploaded};
+use crate::{LIBRARY, PARTITIONS, Upload, builder, deal, files_below, fixture, id_of, request, uploaded};
 
 const SIZE: &str = "width=100&height=100";
 
@@ -166,4 +166,59 @@ async fn access_is_checked_before_a_known_picture_is_sent() {
     ] {
         assert_eq!(picture(app, token, id).await.status, expected);
     }
+}
+
+#[actix_web::test]
+async fn a_known_picture_of_a_record_costs_no_statement_for_a_second() {
+    let fixture = TwoTenants::inside(builder().through_proxy().build().await).await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let (deal, bytes) = (deal(&fixture).await, landscape(ImageFormat::Png));
+    let record = deal.to_string();
+    let file = Upload {
+        name: "a.png",
+        bytes: &bytes,
+        kind: "image/png",
+    };
+    let parts = [("entityId", "customers.deal"), ("recordId", record.as_str())];
+    let response = request(app, token, &parts, Some(file)).send().await;
+    let id = id_of(&response.json()["item"]);
+    confirmed(app).await;
+    picture(app, token, id).await;
+
+    // The background sends statements of its own.
+    let mut fewest = u64::MAX;
+    for _ in 0..10 {
+        let (again, statements) = app.count_statements(picture(app, token, id)).await;
+        assert_eq!(again.status, 200, "{}", again.text());
+        fewest = fewest.min(statements);
+    }
+    assert_eq!(fewest, 0);
+
+    let path = format!("/customers/deals?id={deal}");
+    assert_eq!(app.delete(token, &path, Value::Null).await.0, 200);
+    app.advance(Duration::SECOND);
+    assert_eq!(picture(app, token, id).await.status, 404);
+}
+
+#[actix_web::test]
+async fn other_nodes_remove_the_pictures_of_a_deleted_file() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let folder = app.data_dir().join("pictures of another node");
+    let section = format!("[attachments]\nimage_cache_dir = {folder:?}\n");
+    let node = app.second_node_with(&format!("{CONFIG}{NO_LIMITS}{section}")).await;
+    let (deleted, kept) = (photo(&fixture, &[]).await, photo(&fixture, &[]).await);
+    for id in [deleted, kept] {
+        assert_eq!(picture(&node, token, id).await.status, 200);
+    }
+
+    let path = format!("{LIBRARY}/{deleted}");
+    assert_eq!(app.delete(token, &path, Value::Null).await.0, 200);
+    assert_eq!(files_below(&folder), 2);
+    node.start_background();
+    let clean_up = node.platform().provided().get::<CleanUp>().expect("the module");
+    clean_up.0.run().await;
+
+    assert_eq!(files_below(&folder), 1);
+    assert!(folder.join(fixture.a.id.to_string()).join(kept.to_string()).exists());
 }

@@ -200,6 +200,46 @@ async fn a_long_text_is_cut_in_lists_and_whole_in_the_detail() {
     assert_eq!(detail["item"]["content"], text);
 }
 
+/// Returns the events of this name about a file, without the ids that all events have.
+async fn announced(fixture: &TwoTenants, verb: &str, id: Uuid) -> Vec<Value> {
+    let sql = format!(
+        "select payload - 'tenantId' - 'organizationId' as payload from core_outbox_events \
+         where name = 'attachments.attachment.{verb}' and payload ->> 'id' = '{id}' order by seq"
+    );
+    let rows = fixture.app.rows(&sql).await;
+    rows.into_iter().map(|row| row["payload"].clone()).collect()
+}
+
+#[actix_web::test]
+async fn events_say_what_a_file_is_and_to_which_record_it_belongs() {
+    let fixture = fixture().await;
+    let (first, second) = (uploaded(&fixture, &[], NOTE).await, uploaded(&fixture, &[], NOTE).await);
+    let payload = |id: Uuid, record: &str| {
+        json!({"id": id, "entityId": "x.y", "recordId": record, "fileName": "note.txt", "mimeType": "text/plain",
+            "fileSize": 12})
+    };
+    let body = json!({"entityId": "x.y", "attachmentIds": [first, second], "toRecordId": "r2"});
+    let moved = fixture
+        .app
+        .send(&fixture.a.token, Method::POST, "/attachments/transfer", body)
+        .await;
+    assert_eq!(moved.status, 200, "{}", moved.text());
+    assert_eq!(fixture.app.undo(&fixture.a.token, &moved).await.0, 200);
+    for id in [first, second] {
+        let path = format!("{LIBRARY}/{id}");
+        assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);
+    }
+
+    for id in [first, second] {
+        let mut undone = payload(id, "r1");
+        undone["undo"] = json!(true);
+        assert_eq!(announced(&fixture, "created", id).await, [payload(id, "r1")]);
+        assert_eq!(announced(&fixture, "updated", id).await, [payload(id, "r2"), undone]);
+        assert_eq!(announced(&fixture, "transferred", id).await, [payload(id, "r2")]);
+        assert_eq!(announced(&fixture, "deleted", id).await, [payload(id, "r1")]);
+    }
+}
+
 #[actix_web::test]
 async fn att_23_files_move_to_another_record_and_back() {
     let fixture = fixture().await;

@@ -199,6 +199,37 @@ async fn a_file_has_at_most_fifty_live_links() {
 }
 
 #[actix_web::test]
+async fn a_live_link_is_listed_before_newer_ones_that_ended() {
+    let fixture = fixture().await;
+    let id = uploaded(&fixture, &[], NOTE).await;
+    let (old, _) = link(&fixture, id, json!({"maxDownloads": 2})).await;
+    fixture.app.advance(Duration::SECOND);
+    let (new, path) = link(&fixture, id, json!({"maxDownloads": 1})).await;
+    assert_eq!(get(&fixture, &path).await.status, 200, "and is used up");
+    // 200 newer ones, revoked or expired.
+    let ended = format!(
+        "insert into attachments_links (tenant_id, id, attachment_id, token_hash, expires_at, max_downloads, downloads, revoked_at, creator_kind,
+             creator_tenant_id, created_by, created_at, updated_at)
+         select l.tenant_id, gen_random_uuid(), l.attachment_id, decode(md5(n::text) || md5(n::text), 'hex'),
+             case when n % 2 = 0 then l.expires_at else l.created_at end, null, 0, case when n % 2 = 0 then l.created_at end,
+             l.creator_kind, l.creator_tenant_id, l.created_by, l.created_at + n * interval '1 second', l.updated_at
+         from attachments_links l, generate_series(1, 200) n where l.id = '{new}'"
+    );
+    assert_eq!(fixture.app.sql(&ended).await, 200);
+
+    let items = listed(&fixture, id).await;
+
+    let items = items.as_array().expect("a list");
+    assert_eq!((items.len(), id_of(&items[0])), (200, old));
+    let created = |item: &Value| item["createdAt"].as_str().expect("a time").to_owned();
+    assert!(items[1..].is_sorted_by(|one, next| created(one) >= created(next)));
+    assert!(
+        items.iter().all(|item| id_of(item) != new),
+        "the oldest of those that ended"
+    );
+}
+
+#[actix_web::test]
 async fn a_token_is_shown_once_and_stored_nowhere() {
     let fixture = fixture().await;
     let id = uploaded(&fixture, &[], NOTE).await;

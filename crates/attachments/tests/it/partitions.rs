@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, id_of};
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -112,6 +112,52 @@ async fn att_24_codes_stay_and_default_partitions_are_the_platforms() {
         (400, 400, 404)
     );
     assert_eq!(delete(id.as_str().expect("an id")).await, 200);
+}
+
+#[actix_web::test]
+async fn a_partition_to_delete_is_named_in_the_query_or_in_the_body() {
+    let fixture = fixture().await;
+    let mut created = Vec::new();
+    for code in ["one", "two", "three"] {
+        let body = json!({"code": code, "title": "T"});
+        let (status, body) = fixture.app.post(&fixture.a.token, PARTITIONS, body).await;
+        assert_eq!(status, 201, "{body}");
+        created.push(id_of(&body["item"]));
+    }
+    let [one, two, three] = created[..] else {
+        panic!("three")
+    };
+    let in_query = |id: &str| format!("{PARTITIONS}?id={id}");
+    let delete = async |path: &str, body: Value| fixture.app.delete(&fixture.a.token, path, body).await;
+    let left = async || codes(&fixture, &fixture.a.token).await.split_off(2);
+
+    for (path, body, code) in [
+        (PARTITIONS.to_owned(), Value::Null, "required"),
+        (PARTITIONS.to_owned(), json!({}), "required"),
+        (PARTITIONS.to_owned(), json!({"id": null}), "required"),
+        (PARTITIONS.to_owned(), json!({"id": "x"}), "invalid_value"),
+        (PARTITIONS.to_owned(), json!({"id": 7}), "invalid_type"),
+        (in_query("x"), json!({"id": one}), "invalid_value"),
+        (in_query(&one.to_string()), json!({"id": two}), "invalid_value"),
+    ] {
+        let (status, response) = delete(&path, body.clone()).await;
+        assert_eq!((status, details(&response)), (400, vec![("id", code)]), "{path} {body}");
+    }
+    for body in ["[]", "{", "7"] {
+        let request = fixture.app.request(Method::DELETE, &in_query(&one.to_string()));
+        let request = request.bearer(&fixture.a.token).body(body, "application/json");
+        assert_eq!(request.send().await.status, 400, "{body}");
+    }
+    assert_eq!(delete(PARTITIONS, json!({"id": PUBLIC})).await.0, 400);
+    assert_eq!(delete(PARTITIONS, json!({"id": Uuid::from_u128(7)})).await.0, 404);
+    assert_eq!(left().await, ["one", "two", "three"]);
+
+    let (status, body) = delete(PARTITIONS, json!({"id": one})).await;
+    assert_eq!((status, body), (200, json!({"ok": true})));
+    assert_eq!(left().await, ["two", "three"]);
+    assert_eq!(delete(&in_query(&two.to_string()), json!({"id": two})).await.0, 200);
+    assert_eq!(delete(&in_query(&three.to_string()), json!({})).await.0, 200);
+    assert_eq!(left().await, [] as [&str; 0]);
 }
 
 #[actix_web::test]
@@ -232,6 +278,13 @@ async fn partitions_are_locked_in_a_demonstration() {
             .await,
         demo.delete(token, &path, Value::Null).await,
         demo.undo(token, &change).await,
+        demo.post(token, PARTITIONS, json!({})).await,
+        demo.post(token, PARTITIONS, json!({"code": 7})).await,
+        demo.post(token, PARTITIONS, json!([])).await,
+        demo.put(token, PARTITIONS, json!({"title": "Without id"})).await,
+        demo.put(token, PARTITIONS, json!({"id": id, "title": null})).await,
+        demo.delete(token, PARTITIONS, Value::Null).await,
+        demo.delete(token, &format!("{PARTITIONS}?id=x"), Value::Null).await,
     ];
 
     let locked = json!({"error": "Partitions are locked in demo mode", "code": "demo_locked"});

@@ -156,7 +156,7 @@ async fn att_3_att_28_an_upload_that_can_not_succeed_is_rejected_before_its_body
 
 #[actix_web::test]
 async fn att_5_parallel_uploads_stay_within_the_quota() {
-    let fixture = fixture_with("tenant_quota = \"1000KiB\"\nper_tenant = 32").await;
+    let fixture = fixture_with("tenant_quota = \"1000KiB\"\nper_tenant = 32\nper_principal = 32").await;
     let bytes = vec![b'a'; 100 * 1024];
     let file = Upload { bytes: &bytes, ..NOTE };
 
@@ -298,7 +298,7 @@ async fn att_27_a_repeated_upload_stores_one_file() {
 
 #[actix_web::test]
 async fn uploads_beyond_the_places_of_a_tenant_are_rejected() {
-    let fixture = fixture_with("per_tenant = 2").await;
+    let fixture = fixture_with("per_tenant = 2\nper_principal = 2").await;
 
     let responses = join_all((0..8).map(|_| upload(&fixture.app, &fixture.a.token, &[], NOTE))).await;
 
@@ -320,8 +320,11 @@ async fn a_caller_without_an_organization_names_one() {
     let fixture = fixture().await;
 
     let by_root = upload(&fixture.app, &fixture.root, &[], NOTE).await;
+    let parts = request(&fixture.app, &fixture.root, &RECORD, Some(NOTE));
+    let in_tenant = parts.header("X-Tenant-Id", &fixture.a.id.to_string()).send().await;
 
     assert_eq!(by_root.status, 400, "{}", by_root.text());
+    assert_eq!(rejection(&in_tenant), rejected(400, "organization_required"));
     assert_eq!(stored(&fixture.app).await, (0, 0, 0, 0));
 }
 

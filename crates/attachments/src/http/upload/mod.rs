@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use self::inspect::inspect;
-use self::receive::{check_length, receive};
+use self::receive::{Bounds, receive};
 use self::save::{new_row, save};
 use self::target::target;
 use super::items::{THUMBNAIL, thumbnail_url, url};
@@ -82,14 +82,14 @@ async fn upload(ctx: &RequestContext, mut body: Multipart<UploadForm>) -> Result
     let limits = ctx.platform().rate_limits();
     let principal = ctx.identity().id.unwrap_or_default();
     limits.count(ctx.call(), UPLOADS, &principal.to_string()).await?;
-    let _permit = files.upload_permit(placement.tenant)?;
-    let most = {
+    let _permit = files.upload_permit(placement.tenant, principal)?;
+    let bounds = {
         let connection = ctx.read().await?;
         let usage = usage::of_tenant(&connection, placement.tenant, files.default_quota()).await?;
-        check_length(&files, body.declared_length(), usage)?;
-        files.config.max_upload
+        Bounds::new(&files, usage)
     };
-    let (form, received) = receive(ctx.call(), &files, &mut body, most).await?;
+    bounds.check_length(body.declared_length())?;
+    let (form, received) = receive(ctx.call(), &files, &mut body, bounds).await?;
     let described = form.describe()?;
     let file = inspect(&files, received.ok_or(Error::FileRequired)?).await?;
     let target = target(ctx, placement, &described, &file).await?;

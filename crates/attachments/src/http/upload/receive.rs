@@ -13,18 +13,38 @@ use crate::upload::{Form, UploadForm};
 /// Bytes of a body besides its file.
 const OVERHEAD: u64 = 1024 * 1024;
 
-/// Rejects a body that can't fit before it is read.
-pub(super) fn check_length(files: &Files, declared: Option<u64>, usage: Usage) -> Result<()> {
-    let Some(declared) = declared else { return Ok(()) };
-    let least = declared.saturating_sub(OVERHEAD);
-    let left = u64::try_from(usage.quota.saturating_sub(usage.used)).unwrap_or(0);
-    if least > files.config.max_upload {
-        return Err(Error::TooLarge.into());
+/// Most bytes of a file that is received.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Of any file.
+    largest: u64,
+    /// That the quota of the tenant leaves at present.
+    left: u64,
+}
+
+impl Bounds {
+    pub(super) fn new(files: &Files, usage: Usage) -> Self {
+        Self {
+            largest: files.config.max_upload,
+            left: u64::try_from(usage.quota.saturating_sub(usage.used)).unwrap_or(0),
+        }
     }
-    if least > left {
-        return Err(Error::QuotaExceeded.into());
+
+    /// Rejects a body that can't fit before it is read.
+    pub(super) fn check_length(self, declared: Option<u64>) -> Result<(), Error> {
+        self.check(declared.unwrap_or(0).saturating_sub(OVERHEAD))
     }
-    Ok(())
+
+    /// Rejects a file of this length, or of more.
+    fn check(self, length: u64) -> Result<(), Error> {
+        if length > self.largest {
+            return Err(Error::TooLarge);
+        }
+        if length > self.left {
+            return Err(Error::QuotaExceeded);
+        }
+        Ok(())
+    }
 }
 
 /// A file that has arrived.
@@ -40,7 +60,7 @@ pub(super) async fn receive(
     call: &Call,
     files: &Files,
     body: &mut Multipart<UploadForm>,
-    most: u64,
+    bounds: Bounds,
 ) -> Result<(Form, Option<Received>)> {
     let (mut form, mut received) = (Form::default(), None);
     while let Some(part) = body.next().await? {
@@ -52,12 +72,12 @@ pub(super) async fn receive(
         if received.is_some() {
             return Err(Error::MultipleFiles.into());
         }
-        received = Some(receive_file(call, files, part, most).await?);
+        received = Some(receive_file(call, files, part, bounds).await?);
     }
     Ok((form, received))
 }
 
-async fn receive_file(call: &Call, files: &Files, mut part: Part<'_, UploadForm>, most: u64) -> Result<Received> {
+async fn receive_file(call: &Call, files: &Files, mut part: Part<'_, UploadForm>, bounds: Bounds) -> Result<Received> {
     let unavailable = |error: std::io::Error| {
         tracing::error!(%error, "could not write an upload");
         Error::StorageUnavailable
@@ -65,9 +85,7 @@ async fn receive_file(call: &Call, files: &Files, mut part: Part<'_, UploadForm>
     let ids = call.platform().ids();
     let mut spool = Spool::create(&files.spool, ids, call.now).await.map_err(unavailable)?;
     while let Some(bytes) = part.chunk().await? {
-        if spool.length() + bytes.len() as u64 > most {
-            return Err(Error::TooLarge.into());
-        }
+        bounds.check(spool.length() + bytes.len() as u64)?;
         spool.write(&bytes).await.map_err(unavailable)?;
     }
     spool.flush().await.map_err(unavailable)?;

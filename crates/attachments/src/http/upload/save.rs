@@ -1,14 +1,13 @@
 //! Stores the bytes of a file, then its row.
 
-use actix_web::http::StatusCode;
 use backoffice_core::http::Json;
-use backoffice_core::{Error as CoreError, Rejection, RequestContext, Result};
+use backoffice_core::{RequestContext, Result};
 use serde_json::json;
 
 use super::inspect::Inspected;
 use super::target::UploadTarget;
 use super::{Uploaded, UploadedItem};
-use crate::commands::CreateAttachment;
+use crate::commands::{CreateAttachment, not_saved};
 use crate::error::Error;
 use crate::files::Files;
 use crate::hosts;
@@ -128,17 +127,8 @@ pub(super) async fn save(
             })
         })
         .await;
-    match saved {
-        Err(CoreError::Internal(cause)) => {
-            remove_now(call, tenant, id).await;
-            tracing::error!(%cause, "could not save a file");
-            let text = "Failed to save attachment attributes.";
-            Err(Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, text).into())
-        }
-        Err(error) => {
-            remove_now(call, tenant, id).await;
-            Err(error)
-        }
-        Ok(saved) => Ok(saved),
+    if saved.is_err() {
+        remove_now(call, tenant, id).await;
     }
+    saved.map_err(not_saved)
 }

@@ -1,0 +1,87 @@
+//! Filters by tags, the tags of all tenants, and what the access log records of a file's detail.
+
+use actix_web::http::Method;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{LIBRARY, NOTE, fixture, ids, upload, uploaded};
+
+#[actix_web::test]
+async fn a_list_of_no_tags_matches_no_file() {
+    let fixture = fixture().await;
+    let id = uploaded(&fixture, &[("tags", "a")], NOTE).await;
+
+    for (query, expected) in [
+        ("", vec![id]),
+        ("?tags=a,a,", vec![id]),
+        ("?tags=", vec![]),
+        ("?tags=,", vec![]),
+        ("?tags=%20,%20", vec![]),
+    ] {
+        let (status, page) = fixture.app.get(&fixture.a.token, &format!("{LIBRARY}{query}")).await;
+        assert_eq!((status, ids(&page)), (200, expected.clone()), "{query}");
+        assert_eq!(page["total"], json!(expected.len()), "{query}");
+        assert_eq!(page["availableTags"], json!(["a"]), "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn a_filter_has_at_most_twenty_tags() {
+    let fixture = fixture().await;
+    let list = |count: u32| {
+        (0..count)
+            .map(|number| number.to_string())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+
+    let (most, _) = fixture
+        .app
+        .get(&fixture.a.token, &format!("{LIBRARY}?tags={}", list(20)))
+        .await;
+    let (more, body) = fixture
+        .app
+        .get(&fixture.a.token, &format!("{LIBRARY}?tags={}", list(5000)))
+        .await;
+
+    assert_eq!((most, more), (200, 400), "{body}");
+    assert_eq!(body["error"], "Invalid query");
+    let expected = json!([{"path": "tags", "message": "must be at most 20 values", "code": "too_long"}]);
+    assert_eq!(body["details"], expected);
+}
+
+#[actix_web::test]
+async fn the_tags_of_all_tenants_are_shown_to_a_super_administrator_who_selects_them() {
+    let fixture = fixture().await;
+    uploaded(&fixture, &[("tags", "b,shared")], NOTE).await;
+    let response = upload(&fixture.app, &fixture.b.token, &[("tags", "a,shared")], NOTE).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+
+    let request = fixture.app.request(Method::GET, LIBRARY).bearer(&fixture.root);
+    let page = request.header("X-Tenant-Id", "all").send().await.json();
+
+    assert_eq!(page["total"], 2, "{page}");
+    assert_eq!(page["availableTags"], json!(["a", "b", "shared"]));
+}
+
+#[actix_web::test]
+async fn the_detail_of_a_file_is_logged_and_neither_head_nor_an_unchanged_one() {
+    let fixture = fixture().await;
+    let id: Uuid = uploaded(&fixture, &[], NOTE).await;
+    let path = format!("{LIBRARY}/{id}");
+    let detail = |method| fixture.app.request(method, &path).bearer(&fixture.a.token);
+    let logged = async || {
+        let rows = "select access_type from audit_access_logs where resource_kind = 'attachments.attachment'";
+        fixture.app.rows(rows).await
+    };
+
+    let head = detail(Method::HEAD).send().await;
+    assert_eq!((head.status, head.text().as_str()), (200, ""));
+    let etag = head.header("etag").expect("a tag");
+    let unchanged = detail(Method::GET).header("If-None-Match", &etag).send().await;
+    assert_eq!(unchanged.status, 304);
+    assert_eq!(logged().await.len(), 0);
+
+    assert_eq!(detail(Method::GET).send().await.status, 200);
+    assert_eq!(logged().await, [json!({"access_type": "read:item"})]);
+}
