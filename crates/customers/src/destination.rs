@@ -82,6 +82,12 @@ impl Destination {
         if !served.contains(&organization) {
             return Err(unknown("pipelineId"));
         }
+        Self::first_stage(tx, pipeline).await
+    }
+
+    /// Returns the first stage of a pipeline of the transaction's tenant, if it has stages.
+    pub(crate) async fn first_stage(tx: &mut Tx<'_>, pipeline: Uuid) -> Result<Option<Uuid>> {
+        let tenant = tx.tenant();
         Ok(query::stages::of_tenant(tenant)
             .filter(stages::pipeline_id.eq(pipeline))
             .order((stages::position, stages::id))

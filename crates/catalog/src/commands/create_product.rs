@@ -5,12 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::crud::Record;
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::{Error, Feature, Placement, Rejection, RequestContext, Result};
+use backoffice_core::{Error, Feature, Placement, Rejection, RequestContext, Result, Timestamp};
 use uuid::Uuid;
 
 use super::references::assign_categories;
 use super::{PriceInput, ProductInput, VariantInput};
 use crate::model::{Price, Product, Variant};
+use crate::query::taken::Codes;
 
 const MAX_VARIANTS: usize = 100;
 const MAX_PRICES: usize = 500;
@@ -52,6 +53,17 @@ impl CreateProduct {
             prices,
         })
     }
+
+    /// Returns the codes of the product and of its variants.
+    pub(crate) fn codes(&self) -> Codes {
+        Codes {
+            organization: self.row.organization_id,
+            product: self.row.id,
+            sku: self.row.sku.clone(),
+            handle: self.row.handle.clone(),
+            variants: self.variants.iter().map(|variant| variant.sku.clone()).collect(),
+        }
+    }
 }
 
 /// Validates the variants and prices of a new product.
@@ -69,6 +81,7 @@ pub(super) fn validate_parts(input: &ProductInput, validator: &mut Validator) {
     }
     validator.set_prefix("");
     let prices = at_most(MAX_PRICES, "prices", input.prices.as_deref(), validator);
+    let mut terms = HashSet::new();
     for (index, price) in prices.iter().enumerate() {
         validator.set_prefix(format!("prices[{index}]."));
         price.require_terms(validator);
@@ -78,6 +91,19 @@ pub(super) fn validate_parts(input: &ProductInput, validator: &mut Validator) {
         }
         if price.variant_index.is_some_and(|index| at(variants, index).is_none()) {
             validator.reject("variantIndex", "names none of the variants", "unknown_reference");
+        }
+        let mut row = Price::blank(Placement::UNKNOWN, Uuid::nil(), Timestamp::UNIX_EPOCH);
+        row.fill(price, &mut Validator::default());
+        let is_complete = !row.kind.is_empty() && !row.currency_code.is_empty();
+        let own = (
+            price.variant_index,
+            row.kind,
+            row.currency_code,
+            row.min_quantity,
+            row.starts_at,
+        );
+        if is_complete && !terms.insert(own) {
+            validator.reject("kind", "is taken already", "not_unique");
         }
     }
     validator.set_prefix("");
@@ -155,7 +181,7 @@ impl Command for CreateProduct {
     }
 }
 
-/// Names the whole list in a violation: PostgreSQL does not report which of several rows it rejected.
+/// Names the whole list in a violation: PostgreSQL does not report which of several rows it rejected. The endpoint looks them up.
 fn within(path: &'static str, error: Error) -> Error {
     match error.violated_constraint() {
         Some(_) => Rejection::not_unique(path).into(),

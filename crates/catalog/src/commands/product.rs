@@ -24,6 +24,7 @@ use crate::documented::{
 };
 use crate::error::violation;
 use crate::model::Product;
+use crate::query::taken::Codes;
 use crate::schema::catalog_products as products;
 use crate::{acl, values};
 
@@ -91,6 +92,14 @@ impl ProductInput {
     pub(super) fn requested_categories(&self) -> Option<BTreeSet<Uuid>> {
         let requested = self.category_ids.as_ref().into_change()?;
         Some(requested.into_iter().flatten().copied().collect())
+    }
+
+    /// Returns the requested codes of a product that is updated, without the product and its organization.
+    pub(crate) fn codes(&self) -> Codes {
+        let (mut codes, mut validator) = (Codes::default(), Validator::default());
+        validator.optional_text("sku", &self.sku, &mut codes.sku, values::sku);
+        validator.optional_text("handle", &self.handle, &mut codes.handle, values::handle);
+        codes
     }
 }
 

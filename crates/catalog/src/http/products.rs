@@ -2,7 +2,7 @@
 
 use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
 use backoffice_core::list::{CommaList, IdList, InstantOrDate, ListQuery, ListRequest, Page};
-use backoffice_core::{RequestContext, Result, Violations, crud};
+use backoffice_core::{Error, Rejection, RequestContext, Result, Violations, crud};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -11,6 +11,7 @@ use crate::commands::{CreateProduct, ProductInput};
 use crate::documented::ProductChanges;
 use crate::model::{Category, Price, Product};
 use crate::query::products::{ProductFilter, ProductSummary};
+use crate::query::taken::Codes;
 use crate::query::variants::VariantSummary;
 use crate::{acl, query, values};
 use backoffice_core::list::instant;
@@ -162,11 +163,43 @@ async fn get_product(ctx: RequestContext, path: Path<Id>) -> Result<Json<Product
 
 async fn create_product(ctx: RequestContext, body: Json<ProductInput>) -> Result<Created<CreatedId>> {
     let command = CreateProduct::new(&ctx, &body.0)?;
-    ctx.execute(&command, |id| Created(CreatedId { id })).await
+    match ctx.execute(&command, |id| Created(CreatedId { id })).await {
+        Err(error) if is_taken(&error) => Err(all_taken(&ctx, &command.codes(), error).await?),
+        created => created,
+    }
 }
 
 async fn update_product(ctx: RequestContext, body: Identified<ProductInput, ProductChanges>) -> Result<Json<Updated>> {
-    crud::update::<Product>(&ctx, body.id, body.fields).await
+    let (id, codes) = (body.id, body.fields.codes());
+    match crud::update::<Product>(&ctx, id, body.fields).await {
+        Err(error) if is_taken(&error) => {
+            let organization = query::products::organization(&*ctx.read().await?, ctx.scope(), id).await?;
+            let codes = Codes {
+                organization: organization.unwrap_or_default(),
+                product: id,
+                ..codes
+            };
+            Err(all_taken(&ctx, &codes, error).await?)
+        }
+        updated => updated,
+    }
+}
+
+/// Returns whether a code is the reason of a rejection.
+fn is_taken(error: &Error) -> bool {
+    match error {
+        Error::Rejected(rejection) => rejection.details.iter().any(|detail| detail.code == "not_unique"),
+        _ => false,
+    }
+}
+
+/// Returns the rejection that names all codes which are taken; the first one, if they are free by now.
+async fn all_taken(ctx: &RequestContext, codes: &Codes, first: Error) -> Result<Error> {
+    let details = query::taken::taken(&*ctx.read().await?, ctx.scope(), codes).await?;
+    match details.is_empty() {
+        true => Ok(first),
+        false => Ok(Rejection::invalid(details).into()),
+    }
 }
 
 async fn delete_product(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {

@@ -3,4 +3,5 @@
 pub mod categories;
 pub mod prices;
 pub mod products;
+pub mod taken;
 pub mod variants;

@@ -83,6 +83,17 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(products::organization_id))
 }
 
+/// Returns the organization of a product, if it is visible to the caller.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn organization(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Result<Option<Uuid>> {
+    let found = in_scope(scope)
+        .filter(products::id.eq(id))
+        .select(products::organization_id);
+    Ok(found.first(&mut &*connection).await.optional()?)
+}
+
 /// Matches products in the requested categories that are visible to the caller, or in categories below these. Null means no restriction.
 const BELOW: &str = "catalog_product_categories.category_id = any(array(with recursive below as ( \
     select c.tenant_id, c.id from catalog_categories c where c.id = any(";

@@ -139,6 +139,40 @@ async fn a_taken_sku_or_handle_is_a_400_that_names_it() {
 }
 
 #[actix_web::test]
+async fn all_taken_codes_are_reported_together() {
+    let fixture = Fixture::new().await;
+    let variants = json!([{"name": "S", "sku": "S"}, {"name": "M", "sku": "M"}]);
+    let taken = json!({"title": "One", "sku": "A", "handle": "a", "variants": variants});
+    let one = fixture.create(PRODUCTS, taken.clone()).await.resource;
+    let two = fixture.product("Two").await;
+    let before = fixture.snapshot().await;
+    let reported = async |method: Method, body: Value| {
+        let response = fixture.app.send(&fixture.admin, method, PRODUCTS, &body).await;
+        assert_eq!(response.status, 400, "{}", response.text());
+        let body = response.json();
+        assert_eq!(body["error"], "Invalid input");
+        let details = details(&body).into_iter();
+        assert!(details.clone().all(|(_, code)| code == "not_unique"), "{body}");
+        details.map(|(path, _)| path.to_owned()).collect::<Vec<_>>()
+    };
+
+    let of_all = reported(Method::POST, taken).await;
+    let variants = json!([{"name": "L", "sku": "L"}, {"name": "X"}, {"name": "S", "sku": " S "}]);
+    let of_variant = reported(Method::POST, json!({"title": "New", "sku": "B", "variants": variants})).await;
+    let of_both = reported(Method::PUT, json!({"id": two, "sku": "A", "handle": "A"})).await;
+    let of_handle = reported(Method::PUT, json!({"id": two, "sku": "C", "handle": "a"})).await;
+
+    assert_eq!(of_all, ["sku", "handle", "variants[0].sku", "variants[1].sku"]);
+    assert_eq!(of_variant, ["variants[2].sku"]);
+    assert_eq!(of_both, ["sku", "handle"]);
+    assert_eq!(of_handle, ["handle"]);
+    assert_eq!(fixture.snapshot().await, before);
+    fixture
+        .change(PRODUCTS, json!({"id": one, "sku": "A", "handle": "a2"}))
+        .await;
+}
+
+#[actix_web::test]
 async fn parts_that_break_a_rule_are_named_and_nothing_is_created() {
     let fixture = Fixture::new().await;
     let price = |more: Value| {
@@ -167,8 +201,8 @@ async fn parts_that_break_a_rule_are_named_and_nothing_is_created() {
             ("variants[1].sku", "not_unique"),
         ),
         (
-            json!({"variants": [{"name": "S", "sku": "V"}]}),
-            ("variants", "not_unique"),
+            json!({"variants": [{"name": "S"}, {"name": "M", "sku": "V"}]}),
+            ("variants[1].sku", "not_unique"),
         ),
         (
             json!({"variants": vec![json!({"name": "S"}); 101]}),
@@ -183,8 +217,8 @@ async fn parts_that_break_a_rule_are_named_and_nothing_is_created() {
             ("prices[0].variantIndex", "unknown_reference"),
         ),
         (
-            json!({"prices": [price(json!({})), price(json!({}))]}),
-            ("prices", "not_unique"),
+            json!({"prices": [price(json!({})), price(json!({"currencyCode": "eur", "minQuantity": 1}))]}),
+            ("prices[1].kind", "not_unique"),
         ),
         (json!({"prices": vec![price(json!({})); 501]}), ("prices", "too_long")),
     ] {

@@ -3,7 +3,6 @@
 mod update_owner;
 mod update_stage;
 
-use backoffice_core::command::BatchItem;
 use backoffice_core::registry::Registry;
 use backoffice_core::{Rejection, Result};
 use backoffice_progress::bulk;
@@ -12,14 +11,16 @@ use uuid::Uuid;
 pub use update_owner::BulkUpdateOwner;
 pub use update_stage::BulkUpdateStage;
 
+use crate::model::Deal;
+
 pub(crate) fn register(registry: &mut Registry) {
     bulk::register::<BulkUpdateOwner>(registry);
     bulk::register::<BulkUpdateStage>(registry);
 }
 
-/// Returns the same rejection for each of these items.
-pub(crate) fn all_rejected<C>(items: &[&BatchItem<'_, C>], rejection: &Rejection) -> Vec<(Uuid, Rejection)> {
-    items.iter().map(|item| (item.id, rejection.clone())).collect()
+/// Returns the same rejection for each of these deals.
+pub(crate) fn all_rejected(deals: &[Deal], rejection: &Rejection) -> Vec<(Uuid, Rejection)> {
+    deals.iter().map(|deal| (deal.id, rejection.clone())).collect()
 }
 
 /// Separates a rejection, which the client receives, from an internal error.

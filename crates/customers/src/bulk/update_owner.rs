@@ -72,25 +72,30 @@ async fn assign(
     owner: Option<Uuid>,
     items: &[&BatchItem<'_, AssignOwner>],
 ) -> Result<Vec<(Uuid, Rejection)>> {
+    let mut deals = items
+        .iter()
+        .map(|item| item.before.row())
+        .collect::<Result<Vec<Deal>>>()?;
+    // Deals that have the owner are skipped, even if the user may no longer own others.
+    deals.retain(|deal| deal.owner_user_id != owner);
+    if deals.is_empty() {
+        return Ok(Vec::new());
+    }
     let found = match owner {
         Some(owner) => match rejected(Owner::find(tx, owner).await)? {
             Ok(found) => Some(found),
-            Err(rejection) => return Ok(all_rejected(items, &rejection)),
+            Err(rejection) => return Ok(all_rejected(&deals, &rejection)),
         },
         None => None,
     };
     let (mut failed, mut changing) = (Vec::new(), Vec::new());
-    for item in items {
-        let deal: Deal = item.before.row()?;
-        if deal.owner_user_id == owner {
-            continue;
-        }
+    for deal in &deals {
         let allowed = found
             .as_ref()
             .map_or(Ok(()), |owner| owner.may_own_in(deal.organization_id));
         match rejected(allowed.map_err(backoffice_core::Error::from))? {
-            Ok(()) => changing.push(item.id),
-            Err(rejection) => failed.push((item.id, *rejection)),
+            Ok(()) => changing.push(deal.id),
+            Err(rejection) => failed.push((deal.id, *rejection)),
         }
     }
     if !changing.is_empty() {

@@ -67,20 +67,25 @@ impl BatchCommand for ChangeStage {
 }
 
 async fn change(tx: &mut Tx<'_>, stage: Uuid, items: &[&BatchItem<'_, ChangeStage>]) -> Result<Vec<(Uuid, Rejection)>> {
+    let mut deals = items
+        .iter()
+        .map(|item| item.before.row())
+        .collect::<Result<Vec<Deal>>>()?;
+    // Deals in the stage are skipped, even if the requester no longer sees it.
+    deals.retain(|deal| deal.pipeline_stage_id != Some(stage));
+    if deals.is_empty() {
+        return Ok(Vec::new());
+    }
     let to = match rejected(Destination::find(tx, stage).await)? {
         Ok(to) => to,
-        Err(rejection) => return Ok(all_rejected(items, &rejection)),
+        Err(rejection) => return Ok(all_rejected(&deals, &rejection)),
     };
     let (mut failed, mut moving) = (Vec::new(), Vec::new());
-    for item in items {
-        let deal: Deal = item.before.row()?;
-        if deal.pipeline_stage_id == Some(stage) {
-            continue;
-        }
+    for deal in &deals {
         let accepted = to.accepts(deal.pipeline_id, deal.organization_id);
         match rejected(accepted.map_err(backoffice_core::Error::from))? {
-            Ok(()) => moving.push(item.id),
-            Err(rejection) => failed.push((item.id, *rejection)),
+            Ok(()) => moving.push(deal.id),
+            Err(rejection) => failed.push((deal.id, *rejection)),
         }
     }
     if !moving.is_empty() {

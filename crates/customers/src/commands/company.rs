@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::documented::{CustomerName, CustomerWebAddress};
+use crate::error::Rejections;
 use crate::model::Company;
 use crate::schema::customers_companies as companies;
 use crate::values::{keep_organization, only_null, web_address};
@@ -153,9 +154,11 @@ impl Record for Company {
     }
 
     async fn check(&mut self, tx: &mut Tx<'_>, input: &CompanyFields, before: Option<&Self>) -> Result<bool> {
-        keep_organization(input.organization_id, self.organization_id)?;
+        let mut rejections = Rejections::default();
+        rejections.keep(keep_organization(input.organization_id, self.organization_id))?;
         let owner = before.and_then(|before| before.owner_user_id);
-        owners::check(tx, owner, self.owner_user_id, self.organization_id).await?;
+        rejections.keep(owners::check(tx, owner, self.owner_user_id, self.organization_id).await)?;
+        rejections.check()?;
         Ok(false)
     }
 

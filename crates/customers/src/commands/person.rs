@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::documented::CustomerPersonName;
+use crate::error::Rejections;
 use crate::model::Person;
 use crate::model::deal_sets::COMPANIES;
 use crate::schema::customers_people as people;
@@ -149,14 +150,16 @@ impl Record for Person {
 
     /// Rejects a new company or owner that is not visible to the caller. References that the row already holds may stay.
     async fn check(&mut self, tx: &mut Tx<'_>, input: &PersonFields, before: Option<&Self>) -> Result<bool> {
-        keep_organization(input.organization_id, self.organization_id)?;
+        let mut rejections = Rejections::default();
+        rejections.keep(keep_organization(input.organization_id, self.organization_id))?;
         let (company, owner) = before.map_or((None, None), |before| (before.company_id, before.owner_user_id));
         if let Some(id) = self.company_id.filter(|id| company != Some(*id))
             && COMPANIES.seen(tx, &[id]).await?.is_empty()
         {
-            return Err(unknown_company());
+            rejections.keep::<()>(Err(unknown_company()))?;
         }
-        owners::check(tx, owner, self.owner_user_id, self.organization_id).await?;
+        rejections.keep(owners::check(tx, owner, self.owner_user_id, self.organization_id).await)?;
+        rejections.check()?;
         Ok(false)
     }
 

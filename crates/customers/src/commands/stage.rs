@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::documented::{CustomerColor, CustomerName};
-use crate::error::in_use;
+use crate::error::{Rejections, in_use};
 use crate::model::Stage;
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::values::{fixed, keep_organization, only_null};
@@ -134,10 +134,12 @@ impl Record for Stage {
     }
 
     async fn check(&mut self, _tx: &mut Tx<'_>, input: &StageFields, before: Option<&Self>) -> Result<bool> {
-        keep_organization(input.organization_id, self.organization_id)?;
+        let mut rejections = Rejections::default();
+        rejections.keep(keep_organization(input.organization_id, self.organization_id))?;
         if before.is_some_and(|before| before.pipeline_id != self.pipeline_id) {
-            return Err(fixed("pipelineId").into());
+            rejections.keep::<()>(Err(fixed("pipelineId").into()))?;
         }
+        rejections.check()?;
         Ok(false)
     }
 

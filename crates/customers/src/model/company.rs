@@ -1,6 +1,6 @@
 //! Companies: deals link to them, and people refer to them.
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
 use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::cleared::{self, ClearedReference};
 use super::deal_sets::{COMPANIES, End};
+use super::restored_owners::{self, HasOwner};
 use super::{COMPANY, PERSON, party};
 use crate::schema::customers_companies as companies;
 use crate::{acl, query};
@@ -53,6 +54,16 @@ pub struct Company {
     pub updated_at: Timestamp,
 }
 
+impl HasOwner for Company {
+    fn owner(&self) -> (Uuid, Option<Uuid>) {
+        (self.id, self.owner_user_id)
+    }
+
+    fn clear_owner(&mut self) {
+        self.owner_user_id = None;
+    }
+}
+
 impl Entity for Company {
     const KIND: &'static str = COMPANY;
     const NOT_FOUND: &'static str = "Company not found";
@@ -82,8 +93,9 @@ impl Entity for Company {
         for row in &mut rows {
             row.updated_at = tx.now();
         }
+        let mut dropped = party::leave_out_owners(tx, &mut rows).await?;
         Self::write(tx, &rows).await?;
-        let mut dropped = party::restore_links(tx, &COMPANIES, &rows, snapshots).await?;
+        dropped.extend(party::restore_links(tx, &COMPANIES, &rows, snapshots).await?);
         dropped.extend(cleared::set_again(tx, snapshots).await?);
         Ok(dropped)
     }
@@ -98,6 +110,14 @@ impl Entity for Company {
             .execute(tx.conn())
             .await?;
         Ok(())
+    }
+
+    /// Rejects restoring an owner whom the caller could not assign.
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        match step.to {
+            Some(to) if step.restoring => restored_owners::validate(tx, step.from, to).await,
+            _ => Ok(()),
+        }
     }
 
     /// Returns the deals and people whose links or references a deletion removes.

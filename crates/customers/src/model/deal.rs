@@ -18,6 +18,7 @@ use super::amount::Amount;
 use super::day::Day;
 use super::deal_invariants;
 use super::deal_sets::{COMPANIES, DealSet, End, Link, PEOPLE};
+use super::restored_owners::HasOwner;
 use super::status::DealStatus;
 use crate::schema::customers_deals as deals;
 use crate::{acl, query};
@@ -88,6 +89,16 @@ impl Deal {
             created_at: now,
             updated_at: now,
         }
+    }
+}
+
+impl HasOwner for Deal {
+    fn owner(&self) -> (Uuid, Option<Uuid>) {
+        (self.id, self.owner_user_id)
+    }
+
+    fn clear_owner(&mut self) {
+        self.owner_user_id = None;
     }
 }
 

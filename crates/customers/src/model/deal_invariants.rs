@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backoffice_auth::find_tenant_users;
 use backoffice_core::command::{Snapshot, Tx};
 use backoffice_core::db::KeyColumn;
 use backoffice_core::{Rejection, Result};
@@ -12,12 +11,12 @@ use uuid::Uuid;
 
 use super::deal::Deal;
 use super::deal_sets::{COMPANIES, DealSet, PEOPLE};
+use super::restored_owners::{self, while_restoring};
 use super::{PIPELINE, STAGE};
 use crate::schema::{customers_deals as deals, customers_pipeline_stages as stages, customers_pipelines as pipelines};
-use crate::{Destination, owners, query};
+use crate::{Destination, query};
 
-/// Clears owners, pipelines and stages that the rows would get back but that no longer exist, and returns them. A user who may no longer sign in
-/// does not count as an existing owner. The number of statements does not depend on the number of rows.
+/// Clears owners, pipelines and stages that the rows would get back but that no longer exist, and returns them. The number of statements does not depend on the number of rows.
 pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<String>> {
     let tenant = tx.tenant();
     let stored: Vec<Deal> = query::deals::of_tenant(tenant)
@@ -25,6 +24,7 @@ pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<
         .select(Deal::as_select())
         .load(tx.conn())
         .await?;
+    let mut dropped = restored_owners::leave_out(tx, rows, &stored).await?;
     let stored: BTreeMap<Uuid, Deal> = stored.into_iter().map(|row| (row.id, row)).collect();
     let returning =
         |row: &Deal, of: fn(&Deal) -> Option<Uuid>| of(row).filter(|id| stored.get(&row.id).and_then(of) != Some(*id));
@@ -32,19 +32,12 @@ pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<
         let ids: BTreeSet<Uuid> = rows.iter().filter_map(|row| returning(row, of)).collect();
         ids.into_iter().collect()
     };
-    let owner = |row: &Deal| row.owner_user_id;
     let pipeline = |row: &Deal| row.pipeline_id;
     let stage = |row: &Deal| row.pipeline_stage_id;
-    let (owners, in_pipelines, in_stages) = (all(owner), all(pipeline), all(stage));
-    let active = active(tx, &owners).await?;
+    let (in_pipelines, in_stages) = (all(pipeline), all(stage));
     let pipelines: BTreeSet<Uuid> = there(tx, &in_pipelines, Table::Pipelines).await?;
     let stages: BTreeSet<Uuid> = there(tx, &in_stages, Table::Stages).await?;
-    let mut dropped = BTreeSet::new();
     for row in rows {
-        if let Some(id) = returning(row, owner).filter(|id| !active.contains(id)) {
-            dropped.insert(format!("auth.user:{id}"));
-            row.owner_user_id = None;
-        }
         if let Some(id) = returning(row, stage).filter(|id| !stages.contains(id)) {
             dropped.insert(format!("{STAGE}:{id}"));
             row.pipeline_stage_id = None;
@@ -55,14 +48,6 @@ pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<
         }
     }
     Ok(dropped.into_iter().collect())
-}
-
-async fn active(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<BTreeSet<Uuid>> {
-    if users.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let users = find_tenant_users(tx, users).await?.into_iter();
-    Ok(users.filter(|one| one.is_active).map(|one| one.id).collect())
 }
 
 #[derive(Clone, Copy)]
@@ -102,9 +87,7 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
 pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
     let row: Deal = to.row()?;
     let before: Option<Deal> = from.map(Snapshot::row).transpose()?;
-    let owner = before.as_ref().and_then(|row| row.owner_user_id);
-    let verdict = owners::check(tx, owner, row.owner_user_id, row.organization_id).await;
-    verdict.map_err(|error| while_restoring(error, "ownerUserId"))?;
+    restored_owners::validate(tx, from, to).await?;
     if let Some(pipeline) = row
         .pipeline_id
         .filter(|id| before.as_ref().and_then(|row| row.pipeline_id) != Some(*id))
@@ -125,12 +108,4 @@ pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snap
 fn ids(snapshot: Option<&Snapshot>, set: &DealSet) -> Result<BTreeSet<Uuid>> {
     let ids = snapshot.and_then(|snapshot| snapshot.get(set.field)).cloned();
     Ok(ids.map(serde_json::from_value).transpose()?.unwrap_or_default())
-}
-
-/// Replaces a rejection by `undo_conflict` for this field.
-fn while_restoring(error: backoffice_core::Error, field: &str) -> backoffice_core::Error {
-    match error {
-        backoffice_core::Error::Rejected(_) => Rejection::undo_conflict(&[field]).into(),
-        other => other,
-    }
 }

@@ -10,6 +10,7 @@ pub(crate) mod deal_sets;
 mod party;
 mod person;
 mod pipeline;
+mod restored_owners;
 mod stage;
 mod status;
 

@@ -5,10 +5,12 @@ use backoffice_core::command::{EntityRef, LINKS, Snapshot, Snapshots, Tx};
 use backoffice_core::crud::Record;
 use serde::Serialize;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::DEAL;
 use super::cleared::ClearedReference;
 use super::deal_sets::{DealSet, End, Link};
+use super::restored_owners::{self, HasOwner};
 
 /// Rows that are deleted with a party, or cleared: the links of deals to it, and the references of other rows.
 pub(super) type Tree = (Vec<Link>, Vec<ClearedReference>);
@@ -26,6 +28,14 @@ pub(super) fn snapshots<R: Record + Serialize>(set: &DealSet, rows: &[R], tree: 
         Ok((id, snapshot.with_field(LINKS, json!(references))))
     };
     rows.iter().map(snapshot).collect()
+}
+
+/// Clears the owners that rows would get back but who may no longer sign in, and returns them.
+pub(super) async fn leave_out_owners<R: Record + HasOwner>(tx: &mut Tx<'_>, rows: &mut [R]) -> Result<Vec<String>> {
+    let ids: Vec<Uuid> = rows.iter().map(Record::id).collect();
+    let stored = R::read(tx, &ids).await?;
+    let dropped = restored_owners::leave_out(tx, rows, &stored).await?;
+    Ok(dropped.into_iter().collect())
 }
 
 /// Restores the links of deals to rows with deep snapshots, and returns the deals that are left out.

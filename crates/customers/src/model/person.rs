@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deal_sets::{COMPANIES, End, PEOPLE};
+use super::restored_owners::{self, HasOwner};
 use super::{COMPANY, PERSON, party};
 use crate::schema::{customers_companies as companies, customers_people as people};
 use crate::{acl, query};
@@ -52,6 +53,16 @@ pub struct Person {
     pub updated_at: Timestamp,
 }
 
+impl HasOwner for Person {
+    fn owner(&self) -> (Uuid, Option<Uuid>) {
+        (self.id, self.owner_user_id)
+    }
+
+    fn clear_owner(&mut self) {
+        self.owner_user_id = None;
+    }
+}
+
 impl Entity for Person {
     const KIND: &'static str = PERSON;
     const NOT_FOUND: &'static str = "Person not found";
@@ -77,7 +88,8 @@ impl Entity for Person {
         for row in &mut rows {
             row.updated_at = tx.now();
         }
-        let mut dropped = leave_out(tx, &mut rows).await?;
+        let mut dropped = party::leave_out_owners(tx, &mut rows).await?;
+        dropped.extend(leave_out(tx, &mut rows).await?);
         Self::write(tx, &rows).await?;
         dropped.extend(party::restore_links(tx, &PEOPLE, &rows, snapshots).await?);
         Ok(dropped)
@@ -92,16 +104,18 @@ impl Entity for Person {
         Ok(())
     }
 
-    /// Rejects restoring a reference to a company that is not visible to the caller.
+    /// Rejects restoring a company that is not visible to the caller, or an owner whom they could not assign.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let company = step.to.filter(|_| step.restoring).and_then(company_of);
-        let Some(company) = company.filter(|_| step.from.and_then(company_of) != company) else {
+        let Some(to) = step.to.filter(|_| step.restoring) else {
             return Ok(());
         };
-        if COMPANIES.seen(tx, &[company]).await?.is_empty() {
+        let company = company_of(to);
+        if let Some(company) = company.filter(|_| step.from.and_then(company_of) != company)
+            && COMPANIES.seen(tx, &[company]).await?.is_empty()
+        {
             return Err(Rejection::undo_conflict(&["companyId"]).into());
         }
-        Ok(())
+        restored_owners::validate(tx, step.from, to).await
     }
 
     /// Returns the company, and the deals whose links a deletion removes.

@@ -352,6 +352,30 @@ async fn crm_10_deals_that_have_the_owner_are_skipped() {
 }
 
 #[actix_web::test]
+async fn crm_10_deals_of_an_owner_who_was_deactivated_since_the_request_are_skipped() {
+    let fixture = Fixture::new().await;
+    let (admin, owner) = (&fixture.a.admin, &fixture.a.local);
+    let deals = fixture.deals(&fixture.a, fixture.a.child, 3).await;
+    fixture
+        .bulk(admin, OWNER, json!({"ids": deals[..2], "ownerUserId": owner.id}))
+        .await;
+    let body = json!({"ids": deals, "ownerUserId": owner.id});
+    let (status, response) = fixture.app.post(&admin.token, OWNER, body).await;
+    assert_eq!(status, 201, "{response}");
+    let closed = json!({"id": owner.id, "isActive": false});
+    assert_eq!(fixture.app.put(&admin.token, "/auth/users", closed).await.0, 200);
+
+    assert_eq!(fixture.app.run_jobs().await, 1);
+
+    let job = fixture.job(admin, &response).await;
+    assert_eq!(counts(&job), ("completed_with_errors", [3, 0, 2, 1]));
+    assert_eq!(
+        fixture.failures(admin, &job).await,
+        [(deals[2], 400, "unknown_reference".to_owned())]
+    );
+}
+
+#[actix_web::test]
 async fn crm_11_a_repeated_request_names_the_same_job() {
     let fixture = Fixture::new().await;
     let deals = fixture.deals(&fixture.a, fixture.a.child, 1).await;

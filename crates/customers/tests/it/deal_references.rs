@@ -1,5 +1,6 @@
 //! References of deals: owners, pipelines, stages, people and companies.
 
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -171,6 +172,7 @@ async fn a_deal_moves_to_the_requested_pipeline_and_stage() {
     let (bare, _) = fixture.pipeline(admin, child, &[]).await;
     let start = json!({"pipelineId": one, "pipelineStageId": of_one[1]});
     let nowhere = json!({});
+    let unstaged = json!({"pipelineId": one, "pipelineStageId": null});
     let other = ("pipelineStageId", "stage_in_other_pipeline");
 
     for (from, members, expected) in [
@@ -222,6 +224,18 @@ async fn a_deal_moves_to_the_requested_pipeline_and_stage() {
             Ok((Some(two), Some(of_two[1]))),
         ),
         (&nowhere, json!({"pipelineId": two}), Ok((Some(two), Some(of_two[0])))),
+        (&unstaged, json!({"pipelineId": one}), Ok((Some(one), Some(of_one[0])))),
+        (
+            &unstaged,
+            json!({"pipelineId": one, "pipelineStageId": of_one[1]}),
+            Ok((Some(one), Some(of_one[1]))),
+        ),
+        (
+            &unstaged,
+            json!({"pipelineId": one, "pipelineStageId": null}),
+            Ok((Some(one), None)),
+        ),
+        (&unstaged, json!({"title": "Renamed"}), Ok((Some(one), None))),
         (
             &nowhere,
             json!({"pipelineId": two, "pipelineStageId": of_one[0]}),
@@ -308,4 +322,81 @@ async fn people_out_of_sight_stay_and_are_not_named() {
             .len(),
         2
     );
+}
+
+#[actix_web::test]
+async fn all_unknown_references_are_reported_together() {
+    let fixture = Fixture::new().await;
+    let (admin, child) = (&fixture.a.admin, fixture.a.child);
+    let (pipeline, _) = fixture.pipeline(admin, child, &["New"]).await;
+    let (_, elsewhere) = fixture.pipeline(admin, child, &["New"]).await;
+    let deal = fixture.deal(admin, child, json!({})).await;
+    let unknown = Uuid::from_u128(7);
+    let before = fixture.app.snapshot().await;
+    let missing = |path| (path, "unknown_reference");
+    let references = json!({
+        "pipelineId": unknown, "pipelineStageId": unknown, "ownerUserId": unknown, "personIds": [unknown], "companyIds": [unknown],
+    });
+
+    for (members, code, expected) in [
+        (
+            references,
+            json!("unknown_reference"),
+            vec![
+                missing("pipelineId"),
+                missing("pipelineStageId"),
+                missing("ownerUserId"),
+                missing("personIds"),
+                missing("companyIds"),
+            ],
+        ),
+        (
+            json!({"pipelineId": pipeline, "pipelineStageId": elsewhere[0], "ownerUserId": fixture.a.stranger.id}),
+            json!("stage_in_other_pipeline"),
+            vec![
+                ("pipelineStageId", "stage_in_other_pipeline"),
+                ("ownerUserId", "owner_out_of_scope"),
+            ],
+        ),
+        (
+            json!({"pipelineId": unknown, "pipelineStageId": elsewhere[0]}),
+            json!("unknown_reference"),
+            vec![missing("pipelineId")],
+        ),
+        (
+            json!({"valueAmount": 1, "lostReason": "x", "personIds": [unknown]}),
+            json!("unknown_reference"),
+            vec![
+                ("valueCurrency", "invalid_value"),
+                ("lostReason", "invalid_value"),
+                missing("personIds"),
+            ],
+        ),
+        (
+            json!({"valueAmount": 1, "lostReason": "x"}),
+            Value::Null,
+            vec![("valueCurrency", "invalid_value"), ("lostReason", "invalid_value")],
+        ),
+    ] {
+        let mut change = members.clone();
+        change["id"] = json!(deal);
+        let mut new = members.clone();
+        new["title"] = json!("New");
+        new["organizationId"] = json!(child);
+
+        for (status, response) in [
+            fixture.put(admin, DEALS, change).await,
+            fixture.app.post(&admin.token, DEALS, new).await,
+        ] {
+            assert_eq!((status, details(&response)), (400, expected.clone()), "{members}");
+            assert_eq!(response["code"], code, "{members}");
+        }
+    }
+    let moved = json!({"id": deal, "organizationId": fixture.a.other, "ownerUserId": unknown});
+    let (status, response) = fixture.put(admin, DEALS, moved).await;
+    assert_eq!(
+        (status, details(&response)),
+        (400, vec![("organizationId", "invalid_value"), missing("ownerUserId")])
+    );
+    assert_eq!(fixture.app.snapshot().await, before);
 }

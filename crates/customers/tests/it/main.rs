@@ -15,4 +15,5 @@ mod party_access;
 mod people;
 mod pipelines;
 mod races;
+mod restored_owners;
 mod stages;

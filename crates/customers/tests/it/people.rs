@@ -1,7 +1,7 @@
 //! People: their names, their company, and what a deletion removes.
 
 use actix_web::http::Method;
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -193,4 +193,27 @@ async fn a_person_is_restored_without_a_deleted_company() {
         fixture.last_entry(who).await["context"]["dropped"],
         json!([format!("customers.company:{company}")])
     );
+}
+
+#[actix_web::test]
+async fn all_unknown_references_of_a_person_are_reported_together() {
+    let fixture = Fixture::new().await;
+    let TenantFixture { admin, other, .. } = &fixture.a;
+    let id = fixture.create(admin, PEOPLE, ada()).await;
+    let before = fixture.app.snapshot().await;
+    let unknown = Uuid::from_u128(7);
+    let mut new = ada();
+    new["companyId"] = json!(unknown);
+    new["ownerUserId"] = json!(unknown);
+    let change = json!({"id": id, "organizationId": other, "companyId": unknown, "ownerUserId": unknown});
+
+    let created = fixture.app.post(&admin.token, PEOPLE, new).await;
+    let changed = fixture.put(admin, PEOPLE, change).await;
+
+    let mut expected = vec![("companyId", "unknown_reference"), ("ownerUserId", "unknown_reference")];
+    assert_eq!((created.0, details(&created.1)), (400, expected.clone()));
+    expected.insert(0, ("organizationId", "invalid_value"));
+    assert_eq!((changed.0, details(&changed.1)), (400, expected));
+    assert_eq!(changed.1["code"], "unknown_reference");
+    assert_eq!(fixture.app.snapshot().await, before);
 }

@@ -244,6 +244,30 @@ async fn crm_14_a_stage_appended_in_between_stays_last() {
 }
 
 #[actix_web::test]
+async fn a_deleted_stage_whose_position_was_taken_does_not_come_back() {
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New", "Offered"]).await;
+    let deleted = fixture.remove(admin, STAGES, stages[1]).await;
+    let next = fixture
+        .create(admin, STAGES, json!({"pipelineId": pipeline, "label": "Won"}))
+        .await;
+    let before = fixture.app.snapshot().await;
+
+    let (status, body) = fixture.app.undo(&admin.token, &deleted).await;
+
+    assert_eq!(
+        (status, &body["code"], &body["fields"]),
+        (400, &json!("undo_conflict"), &json!(["pipelineId", "position"]))
+    );
+    assert_eq!(fixture.app.snapshot().await, before);
+    assert_eq!(positions(&fixture, pipeline).await, [(stages[0], 1), (next, 2)]);
+    fixture.remove(admin, STAGES, next).await;
+    assert_eq!(fixture.app.undo(&admin.token, &deleted).await.0, 200);
+    assert_eq!(positions(&fixture, pipeline).await, [(stages[0], 1), (stages[1], 2)]);
+}
+
+#[actix_web::test]
 async fn an_order_names_exactly_the_stages_of_the_pipeline() {
     let fixture = Fixture::new().await;
     let admin = &fixture.a.admin;

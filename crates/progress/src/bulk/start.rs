@@ -127,7 +127,10 @@ impl<O: BulkOperation> Command for StartBulk<O> {
             matched = found;
             &matched
         };
-        check_open(tx).await?;
+        // A job without items ends at once.
+        if !items.is_empty() {
+            check_open(tx).await?;
+        }
         self.insert(tx, items).await?;
         if items.is_empty() {
             self.end_at_once(tx).await?;

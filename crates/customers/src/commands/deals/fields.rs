@@ -1,7 +1,7 @@
 //! The fields of a deal in a request.
 
 use backoffice_core::input::{Input, Validator, rules};
-use backoffice_core::{Patch, Placement, Rejection, Result, Timestamp};
+use backoffice_core::{Patch, Placement, Result, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -26,7 +26,8 @@ pub struct DealFields {
     /// By default open.
     #[schema(value_type = DealStatus)]
     pub status: Patch<DealStatus>,
-    /// A pipeline of the deal's organization or of one above. Without a stage it puts the deal into its first stage; null also clears the stage.
+    /// A pipeline of the deal's organization or of one above. A deal that enters it without a stage, or has no stage, gets the first
+    /// one; null also clears the stage.
     #[schema(value_type = Option<Uuid>)]
     pub pipeline_id: Patch<Uuid>,
     /// A stage of the deal's pipeline; a deal without a pipeline takes the pipeline of the stage.
@@ -117,7 +118,6 @@ impl DealFields {
     pub(super) fn change(&self, row: &mut Deal, now: Timestamp) -> Result<()> {
         let mut validator = Validator::default();
         self.fill(row, &mut validator);
-        validator.check()?;
         if let Patch::Set(status) = self.status {
             row.closed_at = match status {
                 DealStatus::Open => None,
@@ -125,19 +125,15 @@ impl DealFields {
             };
         }
         if row.value_amount.is_some() && row.value_currency.is_none() {
-            return Err(invalid("valueCurrency", "is required with an amount"));
+            validator.reject("valueCurrency", "is required with an amount", "invalid_value");
         }
         if row.status != DealStatus::Lost {
             let reason = self.lost_reason.as_ref().value();
             if reason.is_some_and(|reason| !reason.trim().is_empty()) {
-                return Err(invalid("lostReason", "is only for a lost deal"));
+                validator.reject("lostReason", "is only for a lost deal", "invalid_value");
             }
             row.lost_reason = None;
         }
-        Ok(())
+        validator.check()
     }
-}
-
-fn invalid(path: &'static str, rule: &'static str) -> backoffice_core::Error {
-    Rejection::invalid_field(path, rule, "invalid_value").into()
 }

@@ -9,7 +9,6 @@ use super::write::{changed, replace};
 use super::{DealFields, locked_one};
 use crate::acl;
 use crate::model::Deal;
-use crate::values::keep_organization;
 
 /// Updates a deal and returns its `updatedAt`.
 #[derive(Debug, Clone)]
@@ -45,7 +44,6 @@ impl Command for UpdateDeal {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
         let before = locked_one(tx, self.id).await?;
-        keep_organization(self.fields.organization_id, before.organization_id)?;
         let (mut row, sets) = changed(tx, &self.fields, &before).await?;
         if row == before && sets.are_unchanged() {
             return Ok(before.updated_at);

@@ -11,9 +11,11 @@ use uuid::Uuid;
 
 use super::fields::DealFields;
 use super::reference_is_deleted;
+use crate::error::Rejections;
 use crate::model::Deal;
 use crate::model::deal_sets::{COMPANIES, DealSet, PEOPLE};
 use crate::schema::customers_deals as deals;
+use crate::values::keep_organization;
 use crate::{Destination, Error, owners, query};
 
 /// The sets of a deal that a request replaces.
@@ -25,46 +27,64 @@ pub(super) struct Sets {
 /// Returns the deal with these fields applied, and its new sets. New references must be visible to the caller.
 ///
 /// # Errors
-/// 400 for a violated rule.
+/// 400 that names the violated rules.
 pub(super) async fn changed(tx: &mut Tx<'_>, fields: &DealFields, before: &Deal) -> Result<(Deal, Sets)> {
-    let mut row = before.clone();
-    fields.change(&mut row, tx.now())?;
-    set_stage(tx, fields, &mut row).await?;
+    let (mut row, mut rejections) = (before.clone(), Rejections::default());
+    rejections.keep(keep_organization(fields.organization_id, row.organization_id))?;
+    rejections.keep(fields.change(&mut row, tx.now()))?;
+    let has_pipeline = set_pipeline(tx, fields, &mut row).await.map(|()| true);
+    let has_pipeline = rejections.keep(has_pipeline)?;
+    let to = rejections.keep(requested_stage(tx, fields, &row).await)?;
+    if has_pipeline {
+        rejections.keep(set_stage(fields, &mut row, to.as_ref()))?;
+    }
     fields.owner_user_id.apply_to(&mut row.owner_user_id);
-    owners::check(tx, before.owner_user_id, row.owner_user_id, row.organization_id).await?;
+    let owner = owners::check(tx, before.owner_user_id, row.owner_user_id, row.organization_id).await;
+    rejections.keep(owner)?;
     let sets = Sets {
-        people: requested(tx, &PEOPLE, &fields.person_ids, row.id).await?,
-        companies: requested(tx, &COMPANIES, &fields.company_ids, row.id).await?,
+        people: rejections.keep(requested(tx, &PEOPLE, &fields.person_ids, row.id).await)?,
+        companies: rejections.keep(requested(tx, &COMPANIES, &fields.company_ids, row.id).await)?,
     };
+    rejections.check()?;
     Ok((row, sets))
 }
 
-/// Sets pipeline and stage. Naming the pipeline or stage that the deal already has changes nothing.
-async fn set_stage(tx: &mut Tx<'_>, fields: &DealFields, row: &mut Deal) -> Result<()> {
-    let organization = row.organization_id;
-    let pipeline = fields.pipeline_id.into_change();
-    match pipeline.filter(|pipeline| *pipeline != row.pipeline_id) {
-        Some(Some(pipeline)) => {
-            row.pipeline_stage_id = Destination::of_pipeline(tx, pipeline, organization).await?;
+/// Sets the pipeline, and the stage to its first one. A deal that is in the pipeline already keeps its stage, if it has one.
+async fn set_pipeline(tx: &mut Tx<'_>, fields: &DealFields, row: &mut Deal) -> Result<()> {
+    match fields.pipeline_id {
+        Patch::Set(pipeline) if row.pipeline_id != Some(pipeline) => {
+            row.pipeline_stage_id = Destination::of_pipeline(tx, pipeline, row.organization_id).await?;
             row.pipeline_id = Some(pipeline);
         }
-        Some(None) => (row.pipeline_id, row.pipeline_stage_id) = (None, None),
-        None => {}
-    }
-    let stage = fields.pipeline_stage_id.into_change();
-    match stage.filter(|stage| *stage != row.pipeline_stage_id) {
-        Some(Some(stage)) => {
-            let to = Destination::find(tx, stage).await?;
-            if row.pipeline_id.is_none() && fields.pipeline_id.is_clear() {
-                // The request clears the pipeline but names a stage.
-                return Err(Error::StageInOtherPipeline.into());
-            }
-            to.accepts(row.pipeline_id, organization)?;
-            (row.pipeline_id, row.pipeline_stage_id) = (Some(to.pipeline), Some(stage));
+        Patch::Set(pipeline) if row.pipeline_stage_id.is_none() => {
+            row.pipeline_stage_id = Destination::first_stage(tx, pipeline).await?;
         }
-        Some(None) => row.pipeline_stage_id = None,
-        None => {}
+        Patch::Clear => (row.pipeline_id, row.pipeline_stage_id) = (None, None),
+        Patch::Set(_) | Patch::Keep => {}
     }
+    Ok(())
+}
+
+/// Returns the stage into which the request moves the deal; `None` if it names none, or the stage that the deal already has.
+async fn requested_stage(tx: &mut Tx<'_>, fields: &DealFields, row: &Deal) -> Result<Option<Destination>> {
+    match fields.pipeline_stage_id {
+        Patch::Set(stage) if row.pipeline_stage_id != Some(stage) => Destination::find(tx, stage).await.map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Sets the stage, and the pipeline of a deal that has none.
+fn set_stage(fields: &DealFields, row: &mut Deal, to: Option<&Destination>) -> Result<()> {
+    if fields.pipeline_stage_id.is_clear() {
+        row.pipeline_stage_id = None;
+    }
+    let Some(to) = to else { return Ok(()) };
+    if fields.pipeline_id.is_clear() {
+        // The request clears the pipeline but names a stage.
+        return Err(Error::StageInOtherPipeline.into());
+    }
+    to.accepts(row.pipeline_id, row.organization_id)?;
+    (row.pipeline_id, row.pipeline_stage_id) = (Some(to.pipeline), Some(to.stage));
     Ok(())
 }
 
