@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeysConfig {
-    /// Longest time to the expiry of a new key; makes `expiresAt` required. Default: none, keys need not expire.
+    /// Longest time to the expiry of a new key; makes `expiresAt` required, except for keys created by a key that expires. Default: none, keys
+    /// need not expire.
     #[serde(deserialize_with = "some_duration")]
     pub max_ttl: Option<Duration>,
 }

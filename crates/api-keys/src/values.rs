@@ -28,7 +28,7 @@ pub(crate) fn expiry(
     expires_at: Option<Timestamp>,
     now: Timestamp,
     max_ttl: Option<Duration>,
-) -> Result<Option<Timestamp>, Violation> {
+) -> Result<(), Violation> {
     let latest = max_ttl.map(|ttl| now.after(time::Duration::try_from(ttl).unwrap_or(time::Duration::MAX)));
     match (expires_at, latest) {
         (Some(at), _) if at <= now => Err(Violation::new("must lie in the future", "out_of_range")),
@@ -36,6 +36,6 @@ pub(crate) fn expiry(
             Err(Violation::new(format!("must be at most {latest}"), "out_of_range"))
         }
         (None, Some(latest)) => Err(Violation::new(format!("is required, at most {latest}"), "required")),
-        _ => Ok(expires_at),
+        _ => Ok(()),
     }
 }

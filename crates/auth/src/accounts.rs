@@ -14,7 +14,7 @@ use crate::sessions::token::Tokens;
 use crate::users::password::{Hasher, Policy};
 use crate::users::query::BesideUser;
 
-/// Most users, and most roles, of which names and counts are kept in memory.
+/// Maximum number of users, and of roles, whose names and counts are cached.
 const MOST_KEPT: u64 = 10_000;
 
 /// Configuration, keys, the hashing pool and the identity cache.

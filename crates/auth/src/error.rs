@@ -128,6 +128,16 @@ impl Error {
         matches!(error, backoffice_core::Error::Rejected(rejection) if **rejection == self.rejection())
     }
 
+    /// Returns the rejection of an undo or redo: names the field that the caller may not restore.
+    pub(crate) fn while_restoring(self) -> backoffice_core::Error {
+        let field = match self {
+            Self::CannotDeleteSelf => "id",
+            Self::CannotDeactivateSelf => "isActive",
+            _ => return self.into(),
+        };
+        Rejection::undo_conflict(&[field]).into()
+    }
+
     fn rejection(&self) -> Rejection {
         let text = self.to_string();
         let bad_request = || Rejection::bad_request(text.clone());

@@ -48,7 +48,8 @@ pub use sessions::revocation::{Subject, revoke};
 pub use sidebar::SidebarSettings;
 pub use sidebar::query::lock_user;
 pub use users::administration::{
-    AccountSummary, NewAccount, create_account, generate_password, list_accounts, send_link, set_active, set_password,
+    AccountSummary, NewAccount, create_account, find_account, generate_password, list_accounts, send_link, set_active,
+    set_password,
 };
 pub use users::commands::{FirstConsent, FirstUser};
 pub use users::feature_holders::find_holders;

@@ -174,7 +174,19 @@ pub(crate) async fn end_processing(
     Ok(ended > 0)
 }
 
-/// Marks the request as failed whose tenant this job should have created. Returns whether there was one.
+/// Completes the request whose tenant this job has created. Returns its id, if there is one.
+pub(crate) async fn complete(connection: &mut AsyncPgConnection, job: Uuid, now: Timestamp) -> Result<Option<Uuid>> {
+    let statement = update(requests::table)
+        .filter(requests::tenant_id.eq(PLATFORM_TENANT))
+        .filter(requests::provisioning_job_id.eq(job))
+        .filter(requests::status.eq(PROCESSING))
+        .filter(requests::new_tenant_id.is_not_null())
+        .set(ended(COMPLETED, now))
+        .returning(requests::id);
+    Ok(statement.prepared().get_result(connection).await.optional()?)
+}
+
+/// Marks the request as failed whose tenant this job should have created and has not. Returns whether there was one.
 pub(crate) async fn fail(connection: &mut AsyncPgConnection, job: Uuid, now: Timestamp) -> Result<bool> {
     let failed = update(requests::table)
         .filter(requests::tenant_id.eq(PLATFORM_TENANT))

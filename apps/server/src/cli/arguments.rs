@@ -120,8 +120,11 @@ pub(super) struct NamedUser {
     /// E-mail address
     pub(super) email: String,
     /// Tenant by id or name; needed if the address has accounts in several tenants
-    #[arg(long)]
+    #[arg(long, conflicts_with = "platform")]
     pub(super) tenant: Option<String>,
+    /// Name a platform user, who belongs to no tenant
+    #[arg(long)]
+    pub(super) platform: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use backoffice_auth::NewAccount;
 use backoffice_core::RequestContext;
+use backoffice_core::ids::PLATFORM_TENANT;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
@@ -54,7 +55,7 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
     };
     let id = backoffice_auth::create_account(context, account).await?;
     if user.password.invite {
-        backoffice_auth::send_link(context, &email, tenant).await?;
+        backoffice_auth::send_link(context, id).await?;
     }
     let shown = generated.as_ref().map(ExposeSecret::expose_secret);
     let after = match shown {
@@ -70,9 +71,10 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
 }
 
 async fn set_password(context: &RequestContext, requested: NewPassword, output: Output) -> Result<()> {
-    let tenant = tenant_if_named(context, requested.user.tenant.as_deref()).await?;
+    let tenant = tenant_of(context, &requested.user).await?;
     if requested.password.invite {
-        backoffice_auth::send_link(context, &requested.user.email, tenant).await?;
+        let id = backoffice_auth::find_account(context, &requested.user.email, tenant).await?;
+        backoffice_auth::send_link(context, id).await?;
         output.print(
             &format!("a link to choose a password was sent to {}", requested.user.email),
             &json!({"email": requested.user.email, "password": null, "emailSent": true}),
@@ -91,7 +93,7 @@ async fn set_password(context: &RequestContext, requested: NewPassword, output: 
 }
 
 async fn set_active(context: &RequestContext, user: NamedUser, is_active: bool, output: Output) -> Result<()> {
-    let tenant = tenant_if_named(context, user.tenant.as_deref()).await?;
+    let tenant = tenant_of(context, &user).await?;
     backoffice_auth::set_active(context, &user.email, tenant, is_active).await?;
     let state = if is_active {
         "may sign in"
@@ -145,6 +147,14 @@ pub(super) async fn sync_roles(host: &Host, tenant: Option<String>, output: Outp
     let granted = backoffice_auth::sync_roles(&context, tenant).await?;
     output.print(&format!("{granted} default grants added"), &json!({"granted": granted}));
     Ok(())
+}
+
+/// Returns the tenant in which to look for an account; `None` = in all, the platform included.
+async fn tenant_of(context: &RequestContext, user: &NamedUser) -> Result<Option<Uuid>> {
+    match user.platform {
+        true => Ok(Some(PLATFORM_TENANT)),
+        false => tenant_if_named(context, user.tenant.as_deref()).await,
+    }
 }
 
 async fn tenant_if_named(context: &RequestContext, named: Option<&str>) -> Result<Option<Uuid>> {

@@ -56,3 +56,5 @@ mod stream;
 #[cfg(all(feature = "customers", feature = "catalog"))]
 mod struck_workers;
 mod support;
+#[cfg(feature = "auth")]
+mod users;

@@ -26,7 +26,7 @@ pub struct NewKeyInput {
     pub organization: Option<Uuid>,
     /// Roles by id or name.
     pub roles: Vec<String>,
-    /// In the future, and not beyond `api_keys.max_ttl`.
+    /// In the future, and not beyond `api_keys.max_ttl`; by default the expiry of the key that creates this one.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -100,6 +100,7 @@ impl Command for CreateKey {
         self.check_roles(tx, &roles).await?;
         let creator = creator(tx).await?;
         let expires_at = creator.limit(self.expires_at)?;
+        check_expiry(tx.context(), expires_at)?;
         self.insert(tx, expires_at, creator.ancestry).await?;
         tx.wrote_secret("keyHash");
         let now = tx.now();
@@ -147,6 +148,45 @@ async fn creator(tx: &mut Tx<'_>) -> Result<Creator> {
     Ok(Creator { expires_at, ancestry })
 }
 
+/// Rejects a key whose expiry, by default that of its creator, exceeds `api_keys.max_ttl`.
+fn check_expiry(context: &RequestContext, expires_at: Option<Timestamp>) -> Result<()> {
+    let config = context.call().provided::<KeysConfig>()?;
+    let mut validator = Validator::default();
+    validator.accept("expiresAt", values::expiry(expires_at, context.now(), config.max_ttl));
+    validator.check()
+}
+
+/// The fields of a new key that can be validated without its tenant, organization and roles.
+pub(crate) struct KeyFields {
+    name: String,
+    description: Option<String>,
+    expires_at: Option<Timestamp>,
+}
+
+impl KeyFields {
+    /// Validates the fields and trims the texts; 400 with all invalid ones.
+    pub(crate) fn new(
+        context: &RequestContext,
+        name: &str,
+        description: Option<&String>,
+        expires_at: Option<Timestamp>,
+    ) -> Result<Self> {
+        let config = context.call().provided::<KeysConfig>()?;
+        // Without an expiry, a key that is created by a key ends with its creator, which only the command reads.
+        let may_inherit = expires_at.is_none() && context.identity().kind == ActorKind::ApiKey;
+        let max_ttl = config.max_ttl.filter(|_| !may_inherit);
+        let mut validator = Validator::default();
+        let (name, description) = name_and_description(name, description, &mut validator);
+        validator.accept("expiresAt", values::expiry(expires_at, context.now(), max_ttl));
+        validator.check()?;
+        Ok(Self {
+            name,
+            description,
+            expires_at,
+        })
+    }
+}
+
 /// Validates and trims the texts of a key.
 pub(crate) fn name_and_description(
     name: &str,
@@ -166,20 +206,16 @@ impl CreateKey {
     /// # Errors
     /// 400 with the invalid fields.
     pub fn new(context: &RequestContext, requested: NewKeyInput) -> Result<Self> {
-        let config = context.call().provided::<KeysConfig>()?;
-        let mut validator = Validator::default();
-        let (name, description) = name_and_description(&requested.name, requested.description.as_ref(), &mut validator);
-        let expires_at = values::expiry(requested.expires_at, context.now(), config.max_ttl);
-        let expires_at = validator.accept("expiresAt", expires_at).flatten();
-        validator.check()?;
+        let description = requested.description.as_ref();
+        let fields = KeyFields::new(context, &requested.name, description, requested.expires_at)?;
         Ok(Self {
             id: context.new_id(),
             tenant: requested.tenant,
-            name,
-            description,
+            name: fields.name,
+            description: fields.description,
             organization: requested.organization,
             roles: requested.roles,
-            expires_at,
+            expires_at: fields.expires_at,
             secret: NewSecret::draw(context.ids()),
         })
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::commands::{CreateKey, KeyCreated, NewKeyInput, name_and_description};
+use crate::commands::{CreateKey, KeyCreated, KeyFields, NewKeyInput, name_and_description};
 use crate::query::keys::RoleOfKey;
 use crate::values::KeyName;
 
@@ -34,8 +34,8 @@ pub(super) struct NewKey {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 50)]
     roles: Option<Bounded<Vec<String>, 0, 50>>,
-    /// In the future, and not after the expiry of the API key that sends the request. Null or absent: never. If `api_keys.max_ttl` is
-    /// configured, required and limited by it.
+    /// In the future, and not after the expiry of the API key that sends the request. Null or absent: that expiry, otherwise never. If
+    /// `api_keys.max_ttl` is configured, limited by it, and required unless the request is sent by an API key that expires.
     expires_at: Option<Timestamp>,
 }
 
@@ -63,6 +63,8 @@ pub(super) struct CreatedKey {
 
 pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Cookies<Created<CreatedKey>>> {
     let new = body.0;
+    // Reports every invalid field before a missing tenant or organization.
+    KeyFields::new(&ctx, &new.name, new.description.as_ref(), new.expires_at)?;
     let tenant = match new.tenant_id {
         Some(tenant) => live_tenant(&ctx, tenant).await?,
         None => super::tenant(&ctx)?,

@@ -430,3 +430,130 @@ async fn a_key_that_is_not_visible_in_the_selection_is_not_listed() {
     assert_eq!(list("bo_", "all").await.len(), 2);
     assert_eq!(list("%25", "all").await, [""; 0]);
 }
+
+#[actix_web::test]
+async fn a_stale_deletion_is_rejected_with_both_times_and_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let key = fixture.key(json!({"name": "Robot"})).await;
+    let path = format!("{KEYS}?id={}", key.id);
+    let list = fixture.app.read(&fixture.a.token, &path).await;
+    let current = list["items"][0]["updatedAt"].as_str().expect("a time").to_owned();
+    let stale = "2020-01-01T00:00:00.000Z";
+    let delete = async |name: &str, value: &str| {
+        let request = fixture.app.request(Method::DELETE, &path).bearer(&fixture.a.token);
+        request.header(name, value).send().await
+    };
+    let before = fixture.app.snapshot().await;
+
+    for (name, value) in [
+        ("If-Match", format!("\"{stale}\"")),
+        ("X-Expected-Updated-At", stale.to_owned()),
+    ] {
+        let response = delete(name, &value).await;
+        assert_eq!(response.status, 409, "{name}: {}", response.text());
+        assert_eq!(
+            response.json(),
+            json!({"error": "record_modified", "code": "optimistic_lock_conflict",
+                "currentUpdatedAt": current, "expectedUpdatedAt": stale}),
+            "{name}"
+        );
+    }
+
+    assert_eq!(fixture.app.snapshot().await, before);
+    assert_eq!(delete("X-Expected-Updated-At", &current).await.status, 200);
+}
+
+#[actix_web::test]
+async fn under_a_maximum_a_key_without_an_expiry_ends_with_the_key_that_creates_it() {
+    let fixture = Fixture::with_config("[api_keys]\nmax_ttl = '30d'\n").await;
+    let in_days = |days: i64| fixture.app.now().after(time::Duration::days(days));
+    let expires_at = in_days(7);
+    let key = fixture
+        .key(json!({"name": "K", "roles": ["admin"], "expiresAt": expires_at}))
+        .await;
+    let post = async |body: Value| {
+        let request = fixture.app.request(Method::POST, KEYS).header("X-Api-Key", &key.secret);
+        let response = request.json(&body).send().await;
+        (response.status, response.json())
+    };
+
+    for body in [json!({"name": "Child"}), json!({"name": "Child", "expiresAt": null})] {
+        let (status, created) = post(body).await;
+        assert_eq!((status, &created["expiresAt"]), (201, &json!(expires_at)), "{created}");
+    }
+    for beyond in [in_days(8), in_days(31)] {
+        let (status, body) = post(json!({"name": "Child", "expiresAt": beyond})).await;
+        assert_eq!(
+            (status, &body["details"][0]["path"]),
+            (400, &json!("expiresAt")),
+            "{body}"
+        );
+    }
+    let without_end = "update api_keys_keys set expires_at = null where name = 'K'";
+    fixture.app.sql(without_end).await;
+    let (status, body) = post(json!({"name": "Child"})).await;
+    assert_eq!(
+        (status, &body["details"][0]["code"]),
+        (400, &json!("required")),
+        "{body}"
+    );
+    let late = format!(
+        "update api_keys_keys set expires_at = '{}' where name = 'K'",
+        in_days(31)
+    );
+    fixture.app.sql(&late).await;
+    let (status, body) = post(json!({"name": "Child"})).await;
+    assert_eq!(
+        (status, &body["details"][0]["code"]),
+        (400, &json!("out_of_range")),
+        "{body}"
+    );
+}
+
+#[actix_web::test]
+async fn every_invalid_field_is_reported_before_a_missing_tenant_or_organization() {
+    let fixture = Fixture::with_config("[api_keys]\nmax_ttl = '30d'\n").await;
+    let branch = fixture.organization("Branch", None).await;
+    fixture.role("Maker", &["api_keys.*"], Some(&[branch])).await;
+    let maker = fixture.user("maker@alpha.test", &["Maker"]).await;
+    let valid = json!({"name": "K", "expiresAt": fixture.app.now().after(time_minutes(5))});
+    let unknown = Uuid::from_u128(7);
+
+    for (token, tenant, then) in [
+        (&maker, Value::Null, "Organization required"),
+        (&fixture.root, Value::Null, "Tenant context required"),
+        (&fixture.root, json!(unknown), "Tenant not found"),
+    ] {
+        let with_tenant = |mut body: Value| {
+            body["tenantId"] = tenant.clone();
+            body
+        };
+        let invalid = json!({"name": " ", "description": "x".repeat(1001)});
+        let (status, body) = fixture.app.post(token, KEYS, with_tenant(invalid)).await;
+        let details = body["details"].as_array().expect("details");
+        let paths: Vec<&Value> = details.iter().map(|detail| &detail["path"]).collect();
+        assert_eq!((status, &body["error"]), (400, &json!("Invalid input")), "{body}");
+        assert_eq!(paths, ["name", "description", "expiresAt"]);
+
+        let (status, body) = fixture.app.post(token, KEYS, with_tenant(valid.clone())).await;
+        assert_eq!((status, &body["error"]), (400, &json!(then)));
+    }
+}
+
+#[actix_web::test]
+async fn a_selected_organization_excludes_a_key_of_the_whole_tenant() {
+    let fixture = Fixture::new().await;
+    let branch = fixture.organization("Branch", None).await;
+    let body = json!({"name": "K", "organizationId": null});
+    let post = async |organization: &str| {
+        let request = fixture.app.request(Method::POST, KEYS).bearer(&fixture.a.token);
+        let request = request.header("X-Organization-Id", organization).json(&body);
+        let response = request.send().await;
+        (response.status, response.json())
+    };
+
+    let selected = post(&branch.to_string()).await;
+
+    assert_eq!(selected, (403, json!({"error": "Organization out of scope"})));
+    assert_eq!(post("all").await.0, 201);
+}

@@ -102,7 +102,7 @@ async fn list_user_consents(
     page: Query<PageQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<ConsentPage>> {
-    let id = required_id(query.0.user_id.as_deref(), "Invalid userId")?;
+    let id = required_id("userId", query.0.user_id.as_deref(), "Invalid userId")?;
     let (window, ids) = listed(page.0, &by_id.0)?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let mut connection = ctx.read().await?;

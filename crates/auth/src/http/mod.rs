@@ -36,10 +36,10 @@ pub(crate) fn routes(routes: &mut Routes) {
     navigation::http::routes(routes);
 }
 
-/// Parses a required id; `message` is the error text of the endpoint.
-pub(crate) fn required_id(id: Option<&str>, message: &'static str) -> Result<Uuid> {
+/// Parses the required id in the parameter `name`; `message` is the error text of the endpoint.
+pub(crate) fn required_id(name: &'static str, id: Option<&str>, message: &'static str) -> Result<Uuid> {
     id.and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
-        let detail = Detail::new("id", "must be a UUID", "invalid_value");
+        let detail = Detail::new(name, "must be a UUID", "invalid_value");
         Rejection::bad_request(message).detail(detail).into()
     })
 }

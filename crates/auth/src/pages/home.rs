@@ -46,7 +46,7 @@ pub(super) async fn page(site: &Site, runtime: &Runtime, request: &HttpRequest) 
 async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpResponse> {
     let identity = visitor::identity(call, request).await?;
     let Some(identity) = identity.filter(|identity| identity.kind == ActorKind::User) else {
-        return Ok(redirect(way_in(site, call, request)));
+        return Ok(redirect(entry_path(site, call, request)));
     };
     let (tenant, organization) = names(call, &identity).await?;
     let frame = site.frame(request);
@@ -64,7 +64,7 @@ async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpRe
 
 /// Returns the path of the sign-in; for a browser with a session but without an access token, that of the refresh. A browser that sends
 /// an access token, even an invalid one, is not sent to the refresh, so that there is no redirect loop.
-fn way_in<'a>(site: &'a Site, call: &Call, request: &HttpRequest) -> &'a str {
+fn entry_path<'a>(site: &'a Site, call: &Call, request: &HttpRequest) -> &'a str {
     let may_refresh =
         request.cookie(AUTH_COOKIE).is_none() && presented_cookie(call, request, SESSION_COOKIE).is_some();
     if may_refresh { REFRESH } else { &site.login_path }

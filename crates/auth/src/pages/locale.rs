@@ -35,7 +35,7 @@ pub(super) struct Locales {
 impl Locales {
     pub(super) fn read(config: &Config) -> Self {
         let i18n: I18n = config.section("i18n").unwrap_or_default();
-        let mut offered: Vec<&'static Texts> = i18n.locales.iter().filter_map(|code| written(code)).collect();
+        let mut offered: Vec<&'static Texts> = i18n.locales.iter().filter_map(|code| with_code(code)).collect();
         if offered.is_empty() {
             offered.push(ALL[0]);
         }
@@ -71,7 +71,7 @@ impl Locales {
     }
 }
 
-fn written(code: &str) -> Option<&'static Texts> {
+fn with_code(code: &str) -> Option<&'static Texts> {
     ALL.iter().copied().find(|texts| texts.code == code)
 }
 

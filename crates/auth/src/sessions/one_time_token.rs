@@ -158,6 +158,9 @@ pub(crate) struct LiveToken {
     pub(crate) user_id: Uuid,
     #[diesel(sql_type = Text)]
     pub(crate) email: String,
+    /// Name of the user, else the address.
+    #[diesel(sql_type = Text)]
+    pub(crate) name: String,
 }
 
 /// Returns the token, if it can be used now: unused, not void, not expired, its user and tenant live and active. Writes nothing.
@@ -171,7 +174,7 @@ pub(crate) async fn find_live(call: &Call, token: &str) -> Result<Option<LiveTok
     }
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     Ok(sql_query(
-        "select k.id, k.tenant_id, k.user_id, u.email \
+        "select k.id, k.tenant_id, k.user_id, u.email, coalesce(u.name, u.email) as name \
          from auth_one_time_tokens k join auth_users u on u.tenant_id = k.tenant_id and u.id = k.user_id \
          where k.token_hash = $1 and k.used_at is null and k.voided_at is null and k.expires_at > $2 \
            and u.deleted_at is null and u.is_active \

@@ -96,7 +96,7 @@ pub async fn create_account(context: &RequestContext, account: NewAccount) -> Re
 /// Sets a password; ends every session of the account.
 ///
 /// # Errors
-/// 404 if the account does not exist, 400 if several tenants have it and none is named, or if the password breaks a rule.
+/// As [`find_account`]; 400 if the password breaks a rule.
 pub async fn set_password(
     context: &RequestContext,
     address: &str,
@@ -118,15 +118,14 @@ pub async fn set_password(
 /// Sends an account a link to choose a password: an invitation if there is no password yet, else a reset.
 ///
 /// # Errors
-/// As [`set_password`]; 500 if mail is not configured or can't be sent.
-pub async fn send_link(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<()> {
-    let id = find_account(context, address, tenant).await?;
+/// 404 if the account does not exist; 500 if mail is not configured or can't be sent.
+pub async fn send_link(context: &RequestContext, id: Uuid) -> Result<()> {
     let call = context.call();
     if !letters::is_configured(call) {
         return Err(Error::InvitationNotConfigured.into());
     }
     let accounts: Arc<Accounts> = call.provided()?;
-    let (tenant, email, name, has_password): (Uuid, String, Option<String>, bool) = {
+    let found: Option<(Uuid, String, Option<String>, bool)> = {
         let mut connection = context.read().await?;
         query::in_scope(context.scope())
             .filter(users::id.eq(id))
@@ -137,8 +136,10 @@ pub async fn send_link(context: &RequestContext, address: &str, tenant: Option<U
                 users::password_hash.is_not_null(),
             ))
             .first(&mut *connection)
-            .await?
+            .await
+            .optional()?
     };
+    let (tenant, email, name, has_password) = found.ok_or_else(|| Rejection::not_found("User not found"))?;
     let (purpose, life) = match has_password {
         true => (Purpose::Reset, accounts.config.reset_ttl()),
         false => (Purpose::Invite, accounts.config.invite_ttl()),
@@ -168,7 +169,7 @@ pub async fn send_link(context: &RequestContext, address: &str, tenant: Option<U
 /// Activates or deactivates an account.
 ///
 /// # Errors
-/// As [`set_password`].
+/// As [`find_account`].
 pub async fn set_active(context: &RequestContext, address: &str, tenant: Option<Uuid>, is_active: bool) -> Result<()> {
     let id = find_account(context, address, tenant).await?;
     let changes = UserChanges {
@@ -181,7 +182,12 @@ pub async fn set_active(context: &RequestContext, address: &str, tenant: Option<
     Ok(())
 }
 
-async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<Uuid> {
+/// Returns the id of the account with this address: in the tenant, which is the nil UUID for users of the platform, or in the only tenant that
+/// has it.
+///
+/// # Errors
+/// 404 if the account does not exist, 400 if several tenants have it and none is named.
+pub async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<Uuid> {
     let mut connection = context.read().await?;
     let mut query = query::in_scope(context.scope())
         .filter(users::email_norm.eq(email::normalized(address)))
@@ -195,7 +201,10 @@ async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uu
     match found.as_slice() {
         [] => Err(Rejection::not_found("User not found").into()),
         [id] => Ok(*id),
-        _ => Err(Rejection::bad_request("Several tenants have this address; name one with --tenant").into()),
+        _ => {
+            let text = "Several tenants have this address; name one with --tenant, or the platform with --platform";
+            Err(Rejection::bad_request(text).into())
+        }
     }
 }
 

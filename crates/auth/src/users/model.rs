@@ -23,7 +23,7 @@ use crate::schema::{auth_roles as roles, auth_user_acls as acls, auth_user_roles
 use crate::sessions::one_time_token;
 use crate::sessions::revocation::{self, Subject};
 use crate::sidebar::model::UserSidebar;
-use crate::{acl, email};
+use crate::{Error, acl, email};
 
 const LINK_KIND: &str = "auth.user_role";
 
@@ -210,6 +210,7 @@ impl Entity for User {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        keep_caller(tx, step)?;
         let held = |snapshot: Option<&Snapshot>| -> Result<Vec<UserRole>> {
             Ok(snapshot
                 .map(|snapshot| snapshot.children(LINK_KIND))
@@ -275,6 +276,21 @@ fn own_acl(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
         .transpose()?
         .flatten();
     Ok(rows.iter().flatten().next().map(grants::Acl::from))
+}
+
+/// Rejects a step with which callers delete or deactivate themselves.
+fn keep_caller(tx: &Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    let own = step.from.filter(|_| tx.context().identity().id == Some(step.id));
+    let Some(from) = own else { return Ok(()) };
+    let error = match step.to {
+        None => Error::CannotDeleteSelf,
+        Some(to) if is_active(from) && !is_active(to) => Error::CannotDeactivateSelf,
+        Some(_) => return Ok(()),
+    };
+    Err(match step.restoring {
+        true => error.while_restoring(),
+        false => error.into(),
+    })
 }
 
 /// Rejects a step on the access of another user who, according to this snapshot, holds more than the caller.

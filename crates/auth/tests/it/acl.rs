@@ -1,3 +1,4 @@
+use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -218,10 +219,7 @@ async fn acc_27_an_organization_limit_limits_the_visible_rows() {
             .collect()
     };
     let select = |header: &str| {
-        let request = fixture
-            .app
-            .request(actix_web::http::Method::GET, "/auth/users")
-            .bearer(&token);
+        let request = fixture.app.request(Method::GET, "/auth/users").bearer(&token);
         request.header("x-organization-id", header).send()
     };
 
@@ -440,4 +438,52 @@ async fn acc_25_an_own_acl_hides_the_flag_of_a_role() {
 
     assert_eq!(status, 200, "{response}");
     assert_eq!(is_super().await, json!(false));
+}
+
+#[actix_web::test]
+async fn an_acl_is_not_sent_again_until_it_changes() {
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Dispatcher", &["auth.users.list"], None).await;
+    let (user, _) = fixture.user("ann@alpha.test", &["Dispatcher"]).await;
+
+    for (put, get, owner) in [
+        (
+            "/auth/roles/acl",
+            format!("/auth/roles/acl?roleId={role}"),
+            json!({"roleId": role}),
+        ),
+        (
+            "/auth/users/acl",
+            format!("/auth/users/acl?userId={user}"),
+            json!({"userId": user}),
+        ),
+    ] {
+        let read = async |tag: &str| {
+            let request = fixture.app.request(Method::GET, &get).bearer(&fixture.a.token);
+            let response = request.header("If-None-Match", tag).send().await;
+            (response.status, response.header("etag").expect("a tag"), response)
+        };
+        let (_, first, _) = read("none").await;
+        assert_eq!(read(&first).await.0, 304, "{get}");
+
+        let mut body = owner;
+        body["features"] = json!(["auth.roles.list"]);
+        let written = fixture.app.send(&fixture.a.token, Method::PUT, put, &body).await;
+        let (status, second, response) = read(&first).await;
+        assert_eq!((written.status, status), (200, 200), "{get}");
+        assert_eq!(response.json()["features"], json!(["auth.roles.list"]));
+        assert_eq!(read(&second).await.0, 304, "{get}");
+
+        let (undone, why) = fixture.app.undo(&fixture.a.token, &written).await;
+        assert_eq!(undone, 200, "{why}");
+        let (status, third, _) = read(&second).await;
+        assert_eq!(status, 200, "{get}");
+        assert_ne!(third, first, "{get}");
+    }
+    let get = format!("/auth/users/acl?userId={user}");
+    let request = || fixture.app.request(Method::GET, &get).bearer(&fixture.a.token);
+    let tag = request().send().await.header("etag").expect("a tag");
+    let path = format!("/auth/users?id={user}");
+    assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);
+    assert_eq!(request().header("If-None-Match", &tag).send().await.status, 404);
 }

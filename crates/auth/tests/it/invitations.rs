@@ -1,6 +1,9 @@
 //! Invitations: recipients, the effect of the link, its expiry.
 
 use actix_web::http::Method;
+use backoffice_core::Cause;
+use backoffice_core::http::internal::{InternalCaller, InternalRequest};
+use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -231,6 +234,48 @@ async fn f21_invitations_of_one_actor_have_a_limit() {
 }
 
 #[actix_web::test]
+async fn f21_invitations_of_the_platform_in_a_tenant_have_a_limit() {
+    let config =
+        "[app]\npublic_url = \"https://office.example\"\n[rate_limits.limits]\n\"auth.users.invite\" = \"2/60\"\n";
+    let fixture = Fixture::with_config(config).await;
+    let key = Identity {
+        kind: ActorKind::ApiKey,
+        id: Some(Uuid::from_u128(6)),
+        tenant: fixture.a.id,
+        ..Identity::system()
+    };
+    let cause = Cause {
+        rule: Uuid::from_u128(7),
+        depth: 1,
+    };
+    let invite = async |email: &str| {
+        let body = json!({"email": email, "organizationId": fixture.a.organization});
+        let request = InternalRequest {
+            method: Method::POST,
+            target: "/auth/users".to_owned(),
+            body: Some(body),
+            headers: Vec::new(),
+            caller: InternalCaller::by_key(Identity::system(), &key, fixture.a.id, None, cause),
+        };
+        let response = fixture.app.runtime().request(request).await.expect("a response");
+        response.map(|response| response.status)
+    };
+
+    let statuses = [
+        invite("ann@alpha.test").await,
+        invite("bob@alpha.test").await,
+        invite("cid@alpha.test").await,
+    ];
+
+    assert_eq!(statuses, [Some(201), Some(201), Some(429)]);
+    assert_eq!(
+        create(&fixture, "dan@alpha.test", json!({})).await.0,
+        201,
+        "another actor"
+    );
+}
+
+#[actix_web::test]
 async fn a_mail_that_does_not_leave_keeps_user_and_token() {
     let fixture = fixture().await;
     fixture.app.mail().reject(true);
@@ -299,4 +344,60 @@ async fn undoing_the_creation_kills_the_invitation() {
     assert!(status == 200 || own.0 == 200, "{body} {own:?}");
     let response = post(&fixture, "/auth/reset/validate", &[("token", &token)]).await;
     assert_eq!(response.json()["valid"], false);
+}
+
+#[actix_web::test]
+async fn a_repeat_returns_the_stored_response_whatever_has_become_of_the_user_and_the_limits() {
+    let config =
+        "[app]\npublic_url = \"https://office.example\"\n[rate_limits.limits]\n\"auth.users.invite\" = \"2/3600\"\n";
+    let fixture = Fixture::with_config(config).await;
+    let send = async |path: &str, body: &Value| {
+        let request = fixture.app.request(Method::POST, path).bearer(&fixture.a.token);
+        request.header("Idempotency-Key", "one").json(body).send().await
+    };
+    let new = json!({"email": "ann@alpha.test", "organizationId": fixture.a.organization});
+    let created = send("/auth/users", &new).await;
+    let user = json!({"id": id_of(&created.json())});
+    let resent = send("/auth/users/resend-invite", &user).await;
+    let token = token_in(&fixture.app.mail().mails()[1].text);
+    let members = [("token", token.as_str()), ("password", "a first password")];
+    assert_eq!(post(&fixture, "/auth/reset/confirm", &members).await.status, 200);
+
+    for _ in 0..4 {
+        for (path, body, first) in [
+            ("/auth/users", &new, &created),
+            ("/auth/users/resend-invite", &user, &resent),
+        ] {
+            let again = send(path, body).await;
+            assert_eq!((again.status, again.json()), (first.status, first.json()), "{path}");
+            assert_eq!(again.header("idempotency-replayed").as_deref(), Some("true"), "{path}");
+        }
+    }
+
+    assert_eq!(resent.json(), json!({"ok": true, "emailSent": true}));
+    assert_eq!(fixture.app.mail().mails().len(), 2);
+    assert_eq!(resend(&fixture, user["id"].clone()).await.0, 409, "without the key");
+}
+
+#[actix_web::test]
+async fn a_user_who_is_created_inactive_gets_no_invitation_even_if_asked() {
+    let fixture = fixture().await;
+
+    let default = create(&fixture, "ann@alpha.test", json!({"isActive": false})).await;
+    let asked = json!({"isActive": false, "sendInviteEmail": true});
+    let asked = create(&fixture, "bob@alpha.test", asked).await;
+
+    for (status, body) in [&default, &asked] {
+        assert_eq!((*status, &body["emailSent"]), (201, &json!(false)), "{body}");
+    }
+    assert!(fixture.app.mail().mails().is_empty());
+    let tokens = fixture.app.rows("select id from auth_one_time_tokens").await;
+    assert!(tokens.is_empty(), "there is no link to use later");
+    let id = id_of(&asked.1);
+    let activation = json!({"id": id, "isActive": true});
+    assert_eq!(
+        fixture.app.put(&fixture.a.token, "/auth/users", activation).await.0,
+        200
+    );
+    assert_eq!(resend(&fixture, text(id)).await.1["emailSent"], true, "once active");
 }

@@ -39,7 +39,7 @@ async fn acc_45_f5_a_network_of_ipv6_is_one_client() {
 }
 
 #[actix_web::test]
-async fn acc_45_f5_a_mapped_address_is_the_address_that_it_maps() {
+async fn acc_45_f5_an_ipv4_mapped_address_counts_as_its_ipv4_address() {
     let fixture = Fixture::with_config(BEHIND_A_PROXY).await;
     let addresses = (0..12).map(|number| ["192.0.2.1", "::ffff:192.0.2.1"][number % 2].to_owned());
 
@@ -49,7 +49,7 @@ async fn acc_45_f5_a_mapped_address_is_the_address_that_it_maps() {
 #[actix_web::test]
 async fn acc_45_f5_an_account_is_counted_over_all_addresses() {
     let fixture = Fixture::with_config(BEHIND_A_PROXY).await;
-    // Its administrators have signed in once.
+    // Setup signed them in; let that count expire.
     fixture.app.advance(Duration::hours(1));
     let addresses = || (1..=120).map(|number| format!("10.0.0.{number}"));
 
@@ -57,7 +57,7 @@ async fn acc_45_f5_an_account_is_counted_over_all_addresses() {
     assert_eq!(
         rejected(&fixture, addresses(), "nobody@alpha.test").await,
         [100, 20],
-        "whether there is one or not"
+        "unknown accounts are counted alike"
     );
 
     let own = attempt(&fixture, "10.0.1.1", "Admin@alpha.test", PASSWORD).await;
@@ -80,7 +80,7 @@ async fn f5_a_sign_in_does_not_lift_the_limit_of_the_account() {
     let fixture = Fixture::with_config(&config).await;
     let addresses = |from: u8| (from..from + 2).map(|number| format!("10.0.0.{number}"));
     let email = "admin@beta.test";
-    // The administrators have signed in once.
+    // Setup signed them in; let that count expire.
     fixture.app.advance(Duration::hours(1));
 
     assert_eq!(rejected(&fixture, addresses(1), email).await, [2, 0]);

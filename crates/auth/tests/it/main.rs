@@ -30,6 +30,7 @@ mod several;
 mod sidebar;
 mod signing_in;
 mod smtp;
+mod stale;
 mod tenants;
 mod tokens;
 mod users;

@@ -1,7 +1,7 @@
 //! Redirects never lead off this site.
 
 use actix_web::http::Method;
-use backoffice_test_support::TestResponse;
+use backoffice_test_support::{Duration, TestResponse};
 use serde_json::json;
 
 use crate::fixture::{Fixture, PASSWORD};
@@ -327,4 +327,57 @@ async fn acc_37_the_tenant_of_the_session_may_offer_fewer_locales() {
     );
     assert_eq!(post("de").cookie("session_token", &refresh).send().await.status, 400);
     assert_eq!(post("pl").bearer(&fixture.a.token).send().await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_browser_over_a_limit_of_refreshes_is_sent_to_the_sign_in_and_keeps_its_cookies() {
+    for (limit, first, second) in [("auth.refresh.token", true, false), ("auth.refresh.ip", true, true)] {
+        let config = format!("[rate_limits.limits]\n\"{limit}\" = \"2/60\"\n");
+        let fixture = Fixture::with_config(&config).await;
+        let (token, _) = session(&fixture, "/").await;
+        let (other, _) = session(&fixture, "/").await;
+        let refresh = async |token: &str| {
+            let response = visit(&fixture, "/auth/session/refresh?redirect=/deals", Some(token)).await;
+            assert_eq!(response.status, 302, "{limit}");
+            let is_rejected = response.header("location").as_deref() == Some("/login?redirect=%2Fdeals");
+            assert_eq!(response.cookies().is_empty(), is_rejected, "{limit}");
+            is_rejected
+        };
+        let by_program = json!({"refreshToken": token});
+        let by_program = async || {
+            fixture
+                .app
+                .post("", "/auth/session/refresh", by_program.clone())
+                .await
+                .0
+        };
+
+        assert_eq!(
+            [by_program().await, u16::from(refresh(&token).await)],
+            [200, 0],
+            "{limit}"
+        );
+        assert_eq!(
+            [refresh(&token).await, refresh(&other).await],
+            [first, second],
+            "{limit}"
+        );
+        assert_eq!(by_program().await, 429, "{limit}: counted together");
+
+        fixture.app.advance(Duration::seconds(61));
+        assert!(!refresh(&token).await, "{limit}: the session goes on");
+    }
+}
+
+#[actix_web::test]
+async fn a_browser_without_a_session_is_not_counted() {
+    let fixture = Fixture::with_config("[rate_limits.limits]\n\"auth.refresh.ip\" = \"1/60\"\n").await;
+    let (token, _) = session(&fixture, "/").await;
+
+    for _ in 0..3 {
+        assert_eq!(visit(&fixture, "/auth/session/refresh", None).await.status, 302);
+    }
+
+    let fresh = visit(&fixture, "/auth/session/refresh?redirect=/deals", Some(&token)).await;
+    assert_eq!(fresh.header("location").as_deref(), Some("/deals"));
 }

@@ -331,3 +331,20 @@ async fn no_table_keeps_a_clear_token() {
         assert_eq!(found, Vec::<Value>::new(), "{table}");
     }
 }
+
+#[actix_web::test]
+async fn the_log_names_a_user_who_resets_their_password() {
+    let fixture = fixture().await;
+    let (_, token) = fixture.user("ann@alpha.test", &[]).await;
+    fixture.app.put(&token, "/auth/profile", json!({"name": "Ann"})).await;
+
+    for email in ["ann@alpha.test", "admin@alpha.test"] {
+        let token = requested(&fixture, email).await;
+        let confirmed = post(&fixture, "/auth/reset/confirm", &[("token", &token), ("password", NEW)]).await;
+        assert_eq!(confirmed.status, 200, "{}", confirmed.text());
+    }
+
+    let logged = "select actor_name from audit_action_logs where command_id = 'auth.user.reset_password' order by seq";
+    let expected = ["Ann", "admin@alpha.test"].map(|name| json!({"actor_name": name}));
+    assert_eq!(fixture.app.rows(logged).await, expected, "the name, else the address");
+}

@@ -1,5 +1,5 @@
 use actix_web::http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, id_of};
@@ -239,5 +239,34 @@ async fn acc_31_undo_needs_the_rights_that_the_caller_has_now() {
         let query = format!("select id from auth_roles where id = '{role}'");
         let roles = fixture.app.rows(&query).await;
         assert_eq!(roles.len(), usize::from(expected == 200), "{lost:?}");
+    }
+}
+
+#[actix_web::test]
+async fn an_update_may_name_only_the_tenant_of_the_role() {
+    let fixture = Fixture::new().await;
+    let local = fixture.role("Local", &[], None).await;
+    let (_, body) = fixture
+        .app
+        .post(&fixture.root, "/auth/roles", json!({"name": "Global"}))
+        .await;
+    let global = id_of(&body);
+    let (none, alpha) = (Value::Null, json!(fixture.a.id));
+
+    for (token, role, tenant, accepted) in [
+        (&fixture.a.token, local, &none, false),
+        (&fixture.root, local, &none, false),
+        (&fixture.a.token, local, &alpha, true),
+        (&fixture.root, local, &alpha, true),
+        (&fixture.root, global, &alpha, false),
+        (&fixture.root, global, &none, true),
+    ] {
+        let body = json!({"id": role, "name": "Planner", "tenantId": tenant});
+        let (status, body) = fixture.app.put(token, "/auth/roles", body).await;
+        let expected = match accepted {
+            true => (200, json!({"ok": true})),
+            false => (400, json!({"error": "A role cannot change its tenant"})),
+        };
+        assert_eq!((status, body), expected, "{role}, {tenant}");
     }
 }

@@ -355,3 +355,23 @@ async fn acc_29_others_select_no_other_tenant() {
         assert_eq!(status(Method::GET, allowed).await.0, 200, "{allowed}");
     }
 }
+
+#[actix_web::test]
+async fn an_organization_outside_of_the_scope_is_forbidden_on_every_page_of_the_log() {
+    let tree = Tree::new().await;
+    let features = ["audit_logs.view_self", "audit_logs.view_tenant"];
+    tree.fixture.role("Auditor", &features, Some(&[tree.c])).await;
+    let (_, token) = tree.fixture.user("auditor@alpha.test", &["Auditor"]).await;
+
+    for log in ["actions", "access"] {
+        for (organization, expected) in [(tree.p, 403), (tree.q, 403), (tree.c, 200), (tree.g, 200)] {
+            for paging in ["", "&includeTotal=false", "&includeTotal=false&page=99"] {
+                let path = format!("/audit_logs/audit-logs/{log}?organizationId={organization}{paging}");
+
+                let (status, body) = tree.fixture.app.get(&token, &path).await;
+
+                assert_eq!(status, expected, "{path}: {body}");
+            }
+        }
+    }
+}

@@ -359,6 +359,24 @@ async fn acc_7_logout_ends_the_session_everywhere_and_no_other() {
 }
 
 #[actix_web::test]
+async fn acc_7_logout_needs_no_body_whatever_its_content_type() {
+    let fixture = Fixture::new().await;
+    for (body, content_type) in [
+        ("", "application/json"),
+        (" \n", "application/json"),
+        (" ", "text/plain"),
+    ] {
+        let session = login(&fixture.app, "admin@alpha.test").await;
+
+        let request = fixture.app.request(Method::POST, "/auth/logout").bearer(&session);
+        let response = request.body(body, content_type).send().await;
+
+        assert_eq!(response.status, 302, "{body:?} as {content_type}");
+        assert_eq!(fixture.app.get(&session, "/auth/profile").await.0, 401);
+    }
+}
+
+#[actix_web::test]
 async fn acc_7_a_second_node_hears_of_a_logout_within_a_second() {
     let fixture = Fixture::new().await;
     let second = fixture.app.second_node().await;

@@ -1,11 +1,12 @@
 //! Accounts: created, changed and deleted by an administrator.
 
 use actix_web::http::Method;
-use backoffice_auth::{NewAccount, create_account};
+use backoffice_auth::{NewAccount, create_account, find_account, send_link, set_active};
+use backoffice_core::ids::PLATFORM_TENANT;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, PASSWORD, id_of, login};
+use crate::fixture::{Fixture, PASSWORD, account, id_of, login};
 
 fn new_user(fixture: &Fixture, email: &str) -> Value {
     json!({"email": email, "organizationId": fixture.a.organization, "password": PASSWORD, "roles": ["employee"], "name": "Ann"})
@@ -258,4 +259,134 @@ async fn the_command_line_checks_names_too() {
             .await;
         assert_eq!(rows.first().map(|row| row["name"].clone()), created, "{name:?}");
     }
+}
+
+#[actix_web::test]
+async fn an_invalid_id_is_reported_under_the_name_of_its_parameter() {
+    let fixture = Fixture::new().await;
+    for (method, path, parameter) in [
+        (Method::DELETE, "/auth/users", "id"),
+        (Method::DELETE, "/auth/roles", "id"),
+        (Method::GET, "/auth/roles/acl", "roleId"),
+        (Method::GET, "/auth/users/acl", "userId"),
+        (Method::GET, "/auth/users/consents", "userId"),
+        (Method::DELETE, "/auth/sidebar/preferences", "roleId"),
+    ] {
+        for query in [String::new(), format!("?{parameter}=7")] {
+            let path = format!("{path}{query}");
+
+            let response = fixture
+                .app
+                .send(&fixture.a.token, method.clone(), &path, json!(null))
+                .await;
+
+            let details = &response.json()["details"];
+            assert_eq!(
+                (response.status, &details[0]["path"]),
+                (400, &json!(parameter)),
+                "{method} {path}: {details}"
+            );
+        }
+    }
+}
+
+/// Returns the rejection of an undo or redo that the present data do not allow, in this field.
+fn conflict(field: &str) -> (u16, Value) {
+    let error = "The record has changed since this action";
+    (400, json!({"error": error, "code": "undo_conflict", "fields": [field]}))
+}
+
+#[actix_web::test]
+async fn callers_do_not_delete_themselves_by_an_undo_or_redo() {
+    let fixture = Fixture::new().await;
+    let mut body = new_user(&fixture, "ann@alpha.test");
+    body["roles"] = json!(["admin"]);
+    let created = fixture
+        .app
+        .send(&fixture.a.token, Method::POST, "/auth/users", body)
+        .await;
+    let ann = id_of(&created.json());
+    let token = login(&fixture.app, "ann@alpha.test").await;
+
+    let undone = fixture.app.undo(&token, &created).await;
+
+    assert_eq!(undone, conflict("id"));
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 200);
+    let path = format!("/auth/users?id={ann}");
+    let deleted = fixture
+        .app
+        .send(&fixture.a.token, Method::DELETE, &path, json!(null))
+        .await;
+    assert_eq!(fixture.app.undo(&fixture.a.token, &deleted).await.0, 200);
+    let token = login(&fixture.app, "ann@alpha.test").await;
+    assert_eq!(fixture.app.redo(&token, &deleted).await, conflict("id"));
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 200);
+    assert_eq!(
+        fixture.app.redo(&fixture.a.token, &deleted).await.0,
+        200,
+        "another user may"
+    );
+}
+
+#[actix_web::test]
+async fn callers_do_not_deactivate_themselves_by_an_update_an_undo_or_a_redo() {
+    let fixture = Fixture::new().await;
+    let (ann, token) = fixture.user("ann@alpha.test", &["admin"]).await;
+    let activity = |is_active: bool| json!({"id": ann, "isActive": is_active});
+
+    let (own, body) = fixture.app.put(&token, "/auth/users", activity(false)).await;
+
+    assert_eq!((own, &body["details"][0]["path"]), (400, &json!("isActive")), "{body}");
+    let set = async |is_active: bool| {
+        let body = activity(is_active);
+        fixture
+            .app
+            .send(&fixture.a.token, Method::PUT, "/auth/users", body)
+            .await
+    };
+    let deactivated = set(false).await;
+    assert_eq!(fixture.app.undo(&fixture.a.token, &deactivated).await.0, 200);
+    let token = login(&fixture.app, "ann@alpha.test").await;
+    assert_eq!(fixture.app.redo(&token, &deactivated).await, conflict("isActive"));
+    set(false).await;
+    let activated = set(true).await;
+    let token = login(&fixture.app, "ann@alpha.test").await;
+    assert_eq!(fixture.app.undo(&token, &activated).await, conflict("isActive"));
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 200);
+    assert_eq!(
+        fixture.app.undo(&fixture.a.token, &activated).await.0,
+        200,
+        "another user may"
+    );
+    assert_eq!(fixture.app.get(&token, "/auth/profile").await.0, 401);
+}
+
+#[actix_web::test]
+async fn the_command_line_distinguishes_a_user_of_the_platform_from_one_of_a_tenant() {
+    let fixture = crate::reset::fixture().await;
+    let context = fixture.app.system_context();
+    let address = "admin@alpha.test";
+    let of_platform = account(&fixture.app, None, None, address, &[], false).await;
+    let rows = "select id, is_active from auth_users where email = 'admin@alpha.test' order by created_at, id";
+
+    let ambiguous = set_active(&context, address, None, false).await;
+    set_active(&context, address, Some(PLATFORM_TENANT), false)
+        .await
+        .expect("the user of the platform");
+
+    assert!(ambiguous.expect_err("two accounts").to_string().contains("--platform"));
+    let active = |id: Uuid, is_active: bool| json!({"id": id, "is_active": is_active});
+    assert_eq!(
+        fixture.app.rows(rows).await,
+        [active(fixture.a.admin, true), active(of_platform, false)]
+    );
+    let found = async |tenant: Uuid| find_account(&context, address, Some(tenant)).await.ok();
+    assert_eq!(found(PLATFORM_TENANT).await, Some(of_platform));
+    assert_eq!(found(fixture.a.id).await, Some(fixture.a.admin));
+    assert_eq!(found(fixture.b.id).await, None);
+    send_link(&context, of_platform).await.expect("a link by id");
+    let issued = fixture.app.rows("select user_id from auth_one_time_tokens").await;
+    assert_eq!(issued, [json!({"user_id": of_platform})]);
+    assert_eq!(fixture.app.mail().take().len(), 1);
+    assert!(send_link(&context, Uuid::from_u128(7)).await.is_err());
 }

@@ -1,5 +1,6 @@
 //! Grants and cover of wildcards, and features of modules that are not enabled.
 
+use backoffice_test_accounts::ORGANIZATIONS;
 use backoffice_test_support::TestApp;
 use serde_json::json;
 
@@ -112,4 +113,28 @@ async fn acc_21_a_feature_of_a_disabled_module_is_stored_and_grants_nothing() {
         let (status, _) = fixture.app.get(token, "/audit_logs/audit-logs/actions").await;
         assert_eq!(status, 404);
     }
+}
+
+#[actix_web::test]
+async fn acc_21_a_wildcard_is_not_held_in_a_deleted_organization() {
+    let fixture = Fixture::new().await;
+    let depot = fixture.organization("Depot", None).await;
+    fixture.role("Depot users", &["auth.users.*"], Some(&[depot])).await;
+    let (_, token) = fixture.user("ann@alpha.test", &["Depot users"]).await;
+    let granted = async || {
+        let check = json!({"features": ["auth.users.*", "auth.users.list"]});
+        let (status, response) = fixture.app.post(&token, "/auth/feature-check", check).await;
+        assert_eq!(status, 200, "{response}");
+        (response["ok"].clone(), response["granted"].clone())
+    };
+    assert_eq!(
+        granted().await,
+        (json!(true), json!(["auth.users.*", "auth.users.list"]))
+    );
+
+    let path = format!("{ORGANIZATIONS}?id={depot}");
+    let (deleted, _) = fixture.app.delete(&fixture.a.token, &path, json!(null)).await;
+
+    assert_eq!(deleted, 200);
+    assert_eq!(granted().await, (json!(false), json!([])));
 }

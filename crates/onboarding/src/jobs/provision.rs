@@ -32,10 +32,15 @@ const CREATED: i64 = 1;
 impl Job for Provision {
     const KIND: &'static str = "onboarding.request.provision";
 
+    /// Ends the request. A tenant is created as a whole, so its first user can use it even if the steps after that have failed.
     async fn on_dead(connection: &mut AsyncPgConnection, call: &Call, job: &DeadJob) -> Result<()> {
         if query::fail(connection, job.id, call.now).await? {
             metrics::counter!("onboarding_failed_total").increment(1);
             tracing::error!(job.id = %job.id, "a tenant could not be created");
+        } else if let Some(request) = query::complete(connection, job.id, call.now).await? {
+            metrics::counter!("onboarding_failed_total").increment(1);
+            tracing::error!(job.id = %job.id, request.id = %request, "provisioning failed after the tenant was created");
+            enqueue_ready_mail(connection, call, request).await?;
         }
         Ok(())
     }
@@ -63,12 +68,22 @@ impl Job for Provision {
         let now = work.now();
         let mut chunk = work.begin(&query::scope()).await?;
         if query::end_processing(chunk.connection(), self.request, true, now).await? {
-            let job = SendReady { request: self.request };
-            enqueue(chunk.connection(), &call, &NewJob::of_system(PLATFORM_TENANT, job)).await?;
+            enqueue_ready_mail(chunk.connection(), &call, self.request).await?;
         }
         chunk.finish().await?;
         Ok(Step::Done)
     }
+}
+
+/// Enqueues the mail that announces the tenant.
+async fn enqueue_ready_mail(connection: &mut AsyncPgConnection, call: &Call, request: Uuid) -> Result<()> {
+    enqueue(
+        connection,
+        call,
+        &NewJob::of_system(PLATFORM_TENANT, SendReady { request }),
+    )
+    .await?;
+    Ok(())
 }
 
 /// Creates the tenant. Returns false if the request has ended instead.

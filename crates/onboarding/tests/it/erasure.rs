@@ -40,3 +40,16 @@ async fn onb_8_a_month_after_the_end_no_name_or_address_is_left() {
     }
     assert!(log.contains("Young Co"));
 }
+
+#[actix_web::test]
+async fn a_request_whose_job_became_dead_is_erased_a_month_later() {
+    let fixture = Fixture::new().await;
+    daily(&fixture).await;
+    fixture.dead_after_creation("new@example.com", "New").await;
+
+    fixture.app.advance(Duration::days(31));
+    daily(&fixture).await;
+
+    assert_eq!(fixture.app.count("onboarding_requests").await, 0);
+    assert_eq!(fixture.tenants("New").await, 1);
+}

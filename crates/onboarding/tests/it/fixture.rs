@@ -5,7 +5,7 @@ use std::ops::Deref;
 use actix_web::http::Method;
 use backoffice_core::Module;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
-use backoffice_test_support::{TestApp, TestResponse};
+use backoffice_test_support::{Duration, TestApp, TestResponse};
 use serde_json::{Value, json};
 
 pub(crate) const SUBMIT: &str = "/onboarding/onboarding";
@@ -118,6 +118,24 @@ impl Fixture {
     pub(crate) async fn confirm(&self, token: &str, password: &str) -> TestResponse {
         let body = json!({"token": token, "password": password});
         self.app.request(Method::POST, VERIFY).json(&body).send().await
+    }
+
+    /// Submits and confirms a request whose job becomes dead after it has created the tenant.
+    pub(crate) async fn dead_after_creation(&self, email: &str, organization: &str) -> Person {
+        let (person, token) = self.invited(email, organization).await;
+        self.app
+            .sql(
+                "alter table core_jobs add constraint no_progress \
+                 check (kind <> 'onboarding.request.provision' or cursor = 0) not valid",
+            )
+            .await;
+        self.open(&token, "application/json", None).await;
+        for _ in 0..8 {
+            self.app.run_jobs().await;
+            self.app.advance(Duration::minutes(11));
+        }
+        self.app.sql("alter table core_jobs drop constraint no_progress").await;
+        person
     }
 
     pub(crate) async fn status(&self, token: &str) -> Value {

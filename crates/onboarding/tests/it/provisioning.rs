@@ -1,6 +1,6 @@
 //! The creation of the tenant.
 
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, Logs};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, body};
@@ -162,4 +162,61 @@ async fn onb_2_a_tenant_has_the_roles_of_the_enabled_modules() {
             .contains(&json!("access.users.view")),
         "{granted}"
     );
+}
+
+#[actix_web::test]
+async fn a_dead_job_completes_the_request_of_a_tenant_that_exists() {
+    let fixture = Fixture::new().await;
+
+    let person = fixture.dead_after_creation("new@example.com", "New").await;
+
+    let jobs = "select state from core_jobs where kind = 'onboarding.request.provision'";
+    assert_eq!(fixture.app.rows(jobs).await, [json!({"state": "dead"})]);
+    assert_eq!(fixture.tenants("New").await, 1);
+    let status = fixture.status(&person.status_token).await;
+    assert_eq!(
+        (&status["status"], &status["ready"]),
+        (&json!("completed"), &json!(true)),
+        "{status}"
+    );
+    assert!(
+        status["tenantId"].is_string() && status["loginUrl"].is_string(),
+        "{status}"
+    );
+    let stored = "select password_hash, ended_at is not null as ended, ready_email_sent_at is not null as sent from onboarding_requests";
+    assert_eq!(
+        fixture.app.rows(stored).await,
+        [json!({"password_hash": null, "ended": true, "sent": true})]
+    );
+    let mails = fixture.app.mail().take();
+    assert_eq!((mails.len(), mails[0].subject.as_str()), (1, "New is ready"));
+    let form = [("email", "new@example.com"), ("password", crate::fixture::SECRET)];
+    let request = fixture.app.request(actix_web::http::Method::POST, "/auth/login");
+    assert_eq!(request.form(&form).send().await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_dead_job_is_logged_and_counted() {
+    let logs = Logs::default();
+    let writer = logs.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::ERROR)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let counted = recorder.handle();
+    metrics::set_global_recorder(recorder).expect("the only recorder of this process");
+    let fixture = Fixture::new().await;
+
+    fixture.dead_after_creation("new@example.com", "New").await;
+
+    let logs = logs.text();
+    assert_eq!(
+        logs.matches("provisioning failed after the tenant was created").count(),
+        1,
+        "{logs}"
+    );
+    let counted = counted.render();
+    assert!(counted.contains("onboarding_failed_total 1"), "{counted}");
 }

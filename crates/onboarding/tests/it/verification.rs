@@ -236,3 +236,45 @@ async fn a_verification_ends_the_other_requests_of_the_address() {
     fixture.app.run_jobs().await;
     assert_eq!(fixture.app.mail().take()[0].subject, "You already have an account");
 }
+
+#[actix_web::test]
+async fn onb_3_the_right_password_is_accepted_after_four_wrong_ones() {
+    let fixture = Fixture::new().await;
+    let (person, token) = fixture.invited("new@example.com", "New").await;
+    for _ in 0..4 {
+        assert_eq!(fixture.confirm(&token, "wrong").await.status, 400);
+    }
+
+    let response = fixture.confirm(&token, SECRET).await;
+
+    assert_eq!(
+        (response.status, response.json()["status"].clone()),
+        (200, json!("processing"))
+    );
+    fixture.app.run_jobs().await;
+    assert_eq!(fixture.status(&person.status_token).await["status"], "completed");
+}
+
+#[actix_web::test]
+async fn a_verification_ends_a_request_that_was_submitted_while_the_address_had_an_account() {
+    let fixture = Fixture::new().await;
+    let (user, _) = fixture.user("new@example.com", &[]).await;
+    let known = fixture.person("new@example.com", "Known").await;
+    let path = format!("/auth/users?id={user}");
+    assert_eq!(fixture.app.delete(&fixture.a.token, &path, json!(null)).await.0, 200);
+    let (_, token) = fixture.invited("new@example.com", "New").await;
+    let kinds = "select kind, status from onboarding_requests order by kind";
+    assert_eq!(
+        fixture.app.rows(kinds).await,
+        [
+            json!({"kind": "existing", "status": "pending"}),
+            json!({"kind": "new", "status": "pending"})
+        ]
+    );
+
+    assert_eq!(fixture.open(&token, "application/json", None).await.status, 200);
+
+    assert_eq!(fixture.status(&known.status_token).await["status"], "expired");
+    let stored = "onboarding_requests where kind = 'existing' and status = 'expired' and password_hash is null";
+    assert_eq!(fixture.app.count(stored).await, 1);
+}

@@ -42,7 +42,7 @@ pub struct RoleInput {
     #[schema(value_type = RoleName, required = true)]
     pub name: Patch<String>,
     /// New roles of super administrators: an existing tenant; null or absent means a global role. Other callers create roles of their own
-    /// tenant. A role never changes its tenant; if an update names one, it must be the role's.
+    /// tenant. A role never changes its tenant; if an update names one, it must be the role's, which is null for a global role.
     #[schema(value_type = Option<Uuid>)]
     pub tenant_id: Patch<Uuid>,
 }

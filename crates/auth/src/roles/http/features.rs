@@ -47,7 +47,7 @@ struct FeatureCheck {
 async fn check_features(ctx: RequestContext, question: Json<FeatureQuestion>) -> Result<Json<FeatureCheck>> {
     let catalogue = ctx.platform().catalogue();
     let held = |feature: &str| match feature.ends_with('*') {
-        true => backoffice_core::acl::is_grant(feature) && ctx.pairs().covers_in(feature, ctx.scope().selected),
+        true => backoffice_core::acl::is_grant(feature) && ctx.pairs().holds_wildcard(feature, ctx.scope().selected),
         false => ctx.scope().holds(feature, catalogue),
     };
     let (mut granted, mut ok) = (Vec::new(), true);

@@ -20,6 +20,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/roles/acl", requires(&[acl::ACL_MANAGE]), get_role_acl)
         .across_tenants()
+        .shows(&["auth.role", "auth.role_acl"])
         .about("What a role grants")
         .reads("auth.role_acl")
         .rejects(&[404]);
@@ -53,8 +54,9 @@ struct RoleAclDetail {
 }
 
 async fn get_role_acl(ctx: RequestContext, query: Query<RoleAclQuery>) -> Result<Json<RoleAclDetail>> {
-    let id = required_id(query.0.role_id.as_deref(), "Invalid role id")?;
+    let id = required_id("roleId", query.0.role_id.as_deref(), "Invalid role id")?;
     let mut connection = ctx.read().await?;
+    ctx.read_version_first(&connection).await?;
     let role = query::find(&mut connection, &ctx, id).await?.filter(|role| {
         role.tenant_id == PLATFORM_TENANT || query.0.tenant_id.is_none_or(|tenant| tenant == role.tenant_id)
     });

@@ -121,9 +121,13 @@ async fn create_role(ctx: RequestContext, body: Json<RoleInput>) -> Result<Creat
 }
 
 async fn update_role(ctx: RequestContext, body: Identified<RoleInput>) -> Result<Json<Done>> {
-    let named_tenant = body.fields.tenant_id;
+    let named_tenant = match body.fields.tenant_id {
+        Patch::Keep => None,
+        Patch::Clear => Some(PLATFORM_TENANT),
+        Patch::Set(tenant) => Some(tenant),
+    };
     let command = UpdateRole::new(body.id, body.fields)?;
-    if let Patch::Set(tenant) = named_tenant {
+    if let Some(tenant) = named_tenant {
         let mut connection = ctx.read().await?;
         let role = query::find(&mut connection, &ctx, body.id).await?;
         if role.is_some_and(|role| role.tenant_id != tenant) {
@@ -144,7 +148,7 @@ struct RoleId {
 }
 
 async fn delete_role(ctx: RequestContext, query: Query<RoleId>) -> Result<Json<Done>> {
-    let id = required_id(query.0.id.as_deref(), "Role id required")?;
+    let id = required_id("id", query.0.id.as_deref(), "Role id required")?;
     let ctx = writing_role(ctx, id).await?;
     ctx.execute(&DeleteRole { id }, |()| Json(Done::OK)).await
 }

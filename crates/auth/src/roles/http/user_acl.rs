@@ -18,6 +18,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/acl", requires(&[acl::ACL_MANAGE]), get_user_acl)
         .across_tenants()
+        .shows(&["auth.user", "auth.user_acl", "auth.role_acl"])
         .about("What a user may do instead of what its roles grant")
         .reads("auth.user_acl")
         .rejects(&[404]);
@@ -51,8 +52,9 @@ struct UserAclDetail {
 }
 
 async fn get_user_acl(ctx: RequestContext, query: Query<UserAclQuery>) -> Result<Json<UserAclDetail>> {
-    let id = required_id(query.0.user_id.as_deref(), "Invalid user id")?;
+    let id = required_id("userId", query.0.user_id.as_deref(), "Invalid user id")?;
     let mut connection = ctx.read().await?;
+    ctx.read_version_first(&connection).await?;
     let Some(user) = users::query::find(&mut connection, &ctx, id).await? else {
         return Err(Rejection::not_found("User not found").into());
     };

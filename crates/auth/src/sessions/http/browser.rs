@@ -13,6 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::cookies::{access_cookies, end_replaced, session_cookies};
+use super::session::{REFRESH_BY_IP, REFRESH_BY_TOKEN};
 use super::visitor;
 use crate::accounts::Accounts;
 use crate::sessions::{login, session};
@@ -55,6 +56,15 @@ async fn refresh_session(
     let accounts: Arc<Accounts> = call.provided()?;
     let target = query.0.safe(call);
     let fresh = match presented_cookie(call, &request, SESSION_COOKIE) {
+        Some(token) if is_over_a_limit(call, &token).await? => {
+            // The session may be live, so the browser keeps its cookies.
+            return Ok(Cookies {
+                response: Redirect {
+                    location: login_page(call, target.as_deref()),
+                },
+                cookies: Vec::new(),
+            });
+        }
         Some(token) => session::refresh(call, &accounts, &token).await?,
         None => None,
     };
@@ -72,6 +82,20 @@ async fn refresh_session(
             cookies: clear_cookies(call.platform().insecure_cookies()),
         },
     })
+}
+
+/// Counts a refresh for the client and for the refresh token, together with those of programs. Returns whether it is over a limit.
+async fn is_over_a_limit(call: &Call, token: &str) -> Result<bool> {
+    let limits = call.platform().rate_limits();
+    let counted = async {
+        limits.count(call, REFRESH_BY_IP, &call.network()).await?;
+        limits.count(call, REFRESH_BY_TOKEN, token).await
+    };
+    match counted.await {
+        Ok(()) => Ok(false),
+        Err(Error::Rejected(_)) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the path of the login page, which leads back to `target` after the sign-in.

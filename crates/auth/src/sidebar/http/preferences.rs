@@ -389,7 +389,7 @@ async fn delete_sidebar_preferences(
     query: Query<DeletedQuery>,
     request: HttpRequest,
 ) -> Result<Json<PreferencesRemoved>> {
-    let id = required_id(query.0.role_id.as_deref(), "Role id required")?;
+    let id = required_id("roleId", query.0.role_id.as_deref(), "Role id required")?;
     let locale = locale::of(&ctx, &request).await?;
     let tenant = ctx.tenant()?;
     find_role(&ctx, tenant, &locale, id).await?;

@@ -2,8 +2,8 @@ use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::{Feature, Result};
 use uuid::Uuid;
 
+use crate::acl;
 use crate::users::model::User;
-use crate::{Error, acl};
 
 /// Deletes a user with their role links and ACL; ends their sessions.
 #[derive(Debug, Clone)]
@@ -25,9 +25,6 @@ impl Command for DeleteUser {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        if tx.context().identity().id == Some(self.id) {
-            return Err(Error::CannotDeleteSelf.into());
-        }
         User::remove(tx, &[self.id]).await
     }
 }

@@ -116,9 +116,6 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
         // The change required the current password, which an undo does not ask for.
         tx.cannot_be_undone();
     }
-    if changes.is_active == Some(false) && tx.context().identity().id == Some(id) {
-        return Err(Error::CannotDeactivateSelf.into());
-    }
     if changes.password_hash.is_some() {
         tx.wrote_secret("passwordHash");
         tx.emit(Event::new("auth.user.password_changed", id));

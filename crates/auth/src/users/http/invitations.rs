@@ -77,8 +77,9 @@ pub(super) fn origin(request: &HttpRequest) -> Option<String> {
 /// Counts an invitation mail for its sender, before anything is written.
 pub(super) async fn count_mail(ctx: &RequestContext) -> Result<()> {
     let identity = ctx.identity();
-    let Some(id) = identity.id else { return Ok(()) };
-    let actor = format!("{} {id}", identity.kind.as_str());
+    // The platform, which acts for rules, has one limit for each tenant.
+    let actor = identity.id.unwrap_or(identity.tenant);
+    let actor = format!("{} {actor}", identity.kind.as_str());
     ctx.platform()
         .rate_limits()
         .count(ctx.call(), INVITE_BY_ACTOR, &actor)
@@ -114,6 +115,8 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
         .unwrap_or_default()
         .parse()
         .map_err(|_| unprocessable())?;
+    // A repeat gets the stored response, whatever has become of the user and the limits.
+    ctx.reject_repeat().await?;
     let configured = letters::is_configured(call);
     if configured && letters::is_foreign_origin(call, origin(&request).as_deref()) {
         return Err(Error::InvalidOrigin.into());

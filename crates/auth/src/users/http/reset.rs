@@ -169,7 +169,7 @@ fn holder(live: &LiveToken) -> Identity {
     Identity {
         kind: ActorKind::User,
         id: Some(live.user_id),
-        name: Some(live.email.clone()),
+        name: Some(live.name.clone()),
         tenant: live.tenant_id,
         organization: None,
         rights: backoffice_core::acl::Rights::none(),

@@ -173,7 +173,7 @@ struct NewUser {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, format = Password, min_length = 8, max_length = 256, nullable = false)]
     password: Option<SecretString>,
-    /// Whether to send an invitation.
+    /// Whether to send an invitation; by default if there is no password and mail is configured. A user with `isActive: false` gets none.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     send_invite_email: Option<bool>,
@@ -202,7 +202,7 @@ impl Input for NewUser {
 #[serde(rename_all = "camelCase")]
 struct CreatedUser {
     id: Uuid,
-    /// Whether an invitation was sent.
+    /// Whether an invitation was sent; always false for a user with `isActive: false`, who could not use the link.
     email_sent: bool,
 }
 
@@ -214,6 +214,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         validator.note(error);
     }
     validator.check()?;
+    ctx.reject_repeat().await?;
     let tenant = {
         let mut connection = ctx.read().await?;
         foreign::tenant_of_organization(&mut connection, &ctx, new.organization_id).await?
@@ -353,6 +354,6 @@ struct UserId {
 }
 
 async fn delete_user(ctx: RequestContext, query: Query<UserId>) -> Result<Json<Done>> {
-    let id = required_id(query.0.id.as_deref(), "User id required")?;
+    let id = required_id("id", query.0.id.as_deref(), "User id required")?;
     ctx.execute(&DeleteUser { id }, |()| Json(Done::OK)).await
 }
