@@ -1,5 +1,4 @@
-//! Recurrence rules (RFC 5545) over local days. No zone takes part: a rule repeats dates, and the days of each occurrence get their instants like those of
-//! any other window.
+//! Recurrence rules (RFC 5545) over local days. Rules repeat dates, without time zones; instants are derived as for any other window.
 
 use backoffice_core::input::rules::Violation;
 use rrule::RRuleSet;
@@ -145,7 +144,7 @@ fn is_valid(name: &str, value: &str) -> bool {
     match name {
         "FREQ" => FREQUENCIES.contains(&value),
         "INTERVAL" => number(value).is_some_and(|number| (1..=1000).contains(&number)),
-        // A greater number is too many occurrences, not an invalid rule.
+        // No upper bound here: a large COUNT is rejected later as too many occurrences.
         "COUNT" => number(value).is_some_and(|number| number >= 1),
         "UNTIL" => compact_day(value).is_some(),
         "WKST" => WEEKDAYS.contains(&value),

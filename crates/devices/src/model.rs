@@ -1,6 +1,6 @@
 //! Devices of users. A deactivated device remains as a tombstone, whose id a later registration takes over.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
@@ -13,8 +13,8 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::query;
 use crate::schema::devices_devices as devices;
+use crate::{acl, query};
 
 /// The platforms of devices.
 pub const PLATFORMS: &[&str] = &["ios", "android", "web"];
@@ -35,7 +35,7 @@ pub struct Device {
     pub id: Uuid,
     /// The owner.
     pub user_id: Uuid,
-    /// The owner's organization at the first registration; `None` = the whole tenant.
+    /// The owner's organization at the last registration; `None` = the whole tenant.
     pub organization_id: Option<Uuid>,
     /// The name that the client gives to the device: 1 to 255 characters.
     pub device_id: String,
@@ -162,6 +162,17 @@ impl Entity for Device {
             .execute(tx.conn())
             .await?;
         Ok(())
+    }
+
+    /// Requires `devices.manage` of the owner and `devices.admin` of other callers. Owners with `devices.admin` need no other feature.
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let (ctx, owner) = (tx.context(), step.to.or(step.from).and_then(Self::audience));
+        let is_own = ctx.user_id().is_ok_and(|user| owner == Some(user));
+        let needed = match is_own && !ctx.holds(acl::ADMIN) {
+            true => acl::MANAGE,
+            false => acl::ADMIN,
+        };
+        ctx.require(&[needed])
     }
 
     fn audience(snapshot: &Snapshot) -> Option<Uuid> {

@@ -31,20 +31,29 @@ fn live(scope: &Scope) -> Live {
         .filter(devices::deleted_at.is_null())
 }
 
-/// Returns the condition for the devices that the caller sees: their own, whatever organization is selected, and with `devices.admin` those of
-/// the organizations in which they hold it.
-fn visible(ctx: &RequestContext) -> Condition {
-    let own = devices::user_id.eq(ctx.identity().id.unwrap_or_else(Uuid::nil));
+/// Returns the condition for the devices that the caller may change: their own, whatever organization is selected, and with `devices.admin` those
+/// of the organizations in which they hold it.
+fn changeable(ctx: &RequestContext) -> Condition {
     match ctx.for_features(&[acl::ADMIN]) {
-        Ok(others) => Box::new(own.or(others.scope().within(devices::organization_id))),
-        Err(_) => Box::new(own),
+        Ok(others) => own_or_within(ctx, others.scope()),
+        Err(_) => Box::new(devices::user_id.eq(caller(ctx))),
     }
 }
 
-/// Locks the live devices that the caller sees, by ascending id.
+/// Returns the condition for the caller's own devices, and for those of the organizations of a scope.
+fn own_or_within(ctx: &RequestContext, scope: &Scope) -> Condition {
+    let own = devices::user_id.eq(caller(ctx));
+    Box::new(own.or(scope.within(devices::organization_id)))
+}
+
+fn caller(ctx: &RequestContext) -> Uuid {
+    ctx.identity().id.unwrap_or_else(Uuid::nil)
+}
+
+/// Locks the live devices that the caller may change, by ascending id.
 pub(crate) async fn lock(connection: &AsyncPgConnection, ctx: &RequestContext, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
     Ok(live(ctx.scope())
-        .filter(visible(ctx))
+        .filter(changeable(ctx))
         .filter(devices::id.one_of(ids))
         .order(devices::id)
         .select((devices::id, devices::tenant_id))
@@ -53,10 +62,10 @@ pub(crate) async fn lock(connection: &AsyncPgConnection, ctx: &RequestContext, i
         .await?)
 }
 
-/// Returns the owner of a live device that the caller sees.
+/// Returns the owner of a live device of the caller, or of the organizations in which the caller holds the feature of the endpoint.
 pub(crate) async fn owner(connection: &AsyncPgConnection, ctx: &RequestContext, id: Uuid) -> Result<Option<Uuid>> {
     let statement = live(ctx.scope())
-        .filter(visible(ctx))
+        .filter(own_or_within(ctx, ctx.scope()))
         .filter(devices::id.eq(id))
         .select(devices::user_id);
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)

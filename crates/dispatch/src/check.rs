@@ -97,7 +97,7 @@ impl Question {
             Some(dates) => intervals::of_days(&calendar.zone, dates),
             None => stated.start_at.zip(stated.end_at),
         };
-        let message = "must leave some time in the organization's time zone";
+        let message = "must be later: these days do not exist in the organization's time zone";
         let (start, end) = interval.ok_or_else(|| rejected("endDateExclusive", message, "invalid_interval"))?;
         Ok(Self {
             except: except.unwrap_or_default(),

@@ -12,8 +12,12 @@ use crate::values::LIVE_STATUSES;
 pub(crate) const ASSIGNED: &str = "dispatch.assignment.assigned";
 /// An assignment of a worker has another time or job site.
 pub(crate) const CHANGED: &str = "dispatch.assignment.changed";
-/// A worker has lost an assignment.
+/// A worker has lost an assignment: it was cancelled or deleted, or belongs to another resource.
 pub(crate) const CANCELLED: &str = "dispatch.assignment.cancelled";
+
+fn is_live(row: &StatedAssignment) -> bool {
+    LIVE_STATUSES.contains(&row.status.as_str())
+}
 
 /// Whether the assignment takes time now or later. One that was given by dates may have ended up to two days ago.
 fn is_ahead(row: &StatedAssignment, now: Timestamp) -> bool {
@@ -23,28 +27,26 @@ fn is_ahead(row: &StatedAssignment, now: Timestamp) -> bool {
         (None, Some(behind)) => behind + time::Duration::DAY >= now.get().date(),
         (None, None) => false,
     };
-    row.subject_type == "worker" && LIVE_STATUSES.contains(&row.status.as_str()) && ends_later
+    row.subject_type == "worker" && is_live(row) && ends_later
 }
 
 /// Emits the events of a change for the workers before and after it. An event has the name of what the worker must know.
 pub(crate) fn emit(tx: &mut Tx<'_>, from: Option<&StatedAssignment>, to: Option<&StatedAssignment>) {
     let now = tx.context().now();
-    let (from, to) = (
-        from.filter(|row| is_ahead(row, now)),
-        to.filter(|row| is_ahead(row, now)),
-    );
-    match (from, to) {
+    match (from.filter(|row| is_ahead(row, now)), to) {
         (Some(from), Some(to)) if from.subject_id == to.subject_id => {
             let facts = |row: &StatedAssignment| (row.job_site_id, row.start_at, row.end_at, row.dates());
-            if facts(from) != facts(to) {
-                emit_one(tx, CHANGED, to);
+            match to.status.as_str() {
+                "cancelled" => emit_one(tx, CANCELLED, from),
+                _ if is_live(to) && facts(from) != facts(to) => emit_one(tx, CHANGED, to),
+                _ => {}
             }
         }
         (from, to) => {
             if let Some(from) = from {
                 emit_one(tx, CANCELLED, from);
             }
-            if let Some(to) = to {
+            if let Some(to) = to.filter(|row| is_ahead(row, now)) {
                 emit_one(tx, ASSIGNED, to);
             }
         }

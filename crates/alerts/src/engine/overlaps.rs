@@ -5,7 +5,7 @@ use backoffice_core::Timestamp;
 use super::{Conflict, Identity, ShownAssignment};
 use crate::kinds::Kind;
 
-/// Returns a conflict for each connected component of two or more overlapping assignments. They are sorted by start and id.
+/// Returns a conflict for each connected component of two or more overlapping assignments. `sorted` has the assignments by start and id.
 pub(super) fn overlaps(sorted: &[ShownAssignment]) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut first = 0;
@@ -38,8 +38,8 @@ pub(super) const fn overlap_kind(is_one_site: bool) -> Kind {
 /// Sweeps over the component that begins at `first`. Returns the index after it, and the end of the last overlap of any two of its assignments; `None`
 /// for a single assignment.
 ///
-/// The next assignment overlaps the component exactly if it starts before the latest end so far. The pair that ends last is then that of the next
-/// assignment and the one with this latest end, because no earlier one ends later.
+/// The next assignment belongs to the component exactly if it starts before the latest end so far. Of its overlaps with earlier assignments, the one with
+/// the assignment that has this latest end is the last to end.
 fn component(sorted: &[ShownAssignment], first: usize) -> (usize, Option<Timestamp>) {
     let mut latest_end = sorted[first].end_at;
     let mut expires_at = None;

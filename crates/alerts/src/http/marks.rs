@@ -18,6 +18,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post(READ, requires(&[acl::VIEW]), mark_alert_read)
         .about("Mark an alert as read by the caller")
+        .not_idempotent()
         .rejects(&[404]);
     routes
         .delete(READ, requires(&[acl::VIEW]), mark_alert_unread)
@@ -25,7 +26,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404]);
     routes
         .post("/alerts/alerts/read-all", requires(&[acl::VIEW]), read_all_alerts)
-        .about("Mark all open alerts as read by the caller");
+        .about("Mark all open alerts as read by the caller")
+        .not_idempotent();
 }
 
 /// Whether the caller has read an alert.

@@ -230,3 +230,25 @@ async fn a_list_costs_two_statements() {
     // Begin and end of the scope besides.
     assert!(statements <= 4, "{statements}");
 }
+
+#[actix_web::test]
+async fn a_mark_ignores_an_idempotency_key() {
+    let fixture = Fixture::new().await;
+    let alerts = three(&fixture).await;
+    let send = async |path: &str, key: &str| {
+        let request = fixture.app.request(Method::POST, path).bearer(&fixture.d.token);
+        let response = request.header("Idempotency-Key", key).json(&json!({})).send().await;
+        assert_eq!(response.header("idempotency-replayed"), None, "{path}");
+        (response.status, response.json())
+    };
+    let read = format!("{ALERTS}/{}/read", alerts[0]["alertId"].as_str().expect("an id"));
+
+    for key in ["one", "one", "not a key"] {
+        assert_eq!(send(&read, key).await.0, 200, "{key}");
+    }
+
+    let all = format!("{ALERTS}/read-all");
+    assert_eq!(send(&all, "one").await, (200, json!({"updated": 2})));
+    assert_eq!(send(&all, "one").await, (200, json!({"updated": 0})));
+    assert_eq!(send(&all, "not a key").await.0, 200);
+}

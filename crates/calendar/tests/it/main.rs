@@ -9,6 +9,7 @@ mod organizations;
 mod reasons;
 mod rights;
 mod series;
+mod versions;
 mod windows;
 mod working_calendar;
 mod working_days;

@@ -250,6 +250,53 @@ async fn a_series_ends_before_a_day_or_is_deleted_with_its_windows() {
 }
 
 #[actix_web::test]
+async fn a_series_that_ends_loses_its_later_exceptions_and_undo_restores_them() {
+    let fixture = Fixture::new().await;
+    let (id, _) = create(&fixture, series("2026-03-02", "2026-03-03", "FREQ=WEEKLY;COUNT=4")).await;
+    let all = windows(&fixture, id).await;
+    for (index, note) in [(1, "earlier"), (3, "later")] {
+        let path = one(id_of(&all[index]));
+        let (status, _) = fixture.app.put(&fixture.a.token, &path, json!({"note": note})).await;
+        assert_eq!(status, 200);
+    }
+    let before = contents(&fixture, id).await;
+
+    let query = format!("{}?from=2026-03-16", path(id));
+    let ended = fixture.send(Method::DELETE, &fixture.a.token, &query, &json!({})).await;
+
+    assert_eq!(ended.status, 200, "{}", ended.text());
+    assert_eq!(contents(&fixture, id).await, before[..2]);
+    let (status, body) = fixture.app.undo(&fixture.a.token, &ended).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(contents(&fixture, id).await, before);
+    let (status, body) = fixture.app.redo(&fixture.a.token, &ended).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(contents(&fixture, id).await, before[..2]);
+}
+
+#[actix_web::test]
+async fn an_update_of_a_series_without_a_change_stores_nothing() {
+    let fixture = Fixture::new().await;
+    let (id, _) = create(&fixture, series("2026-03-02", "2026-03-03", "FREQ=WEEKLY;COUNT=4")).await;
+    let before = fixture.app.snapshot().await;
+
+    for body in [
+        json!({}),
+        json!({"reasonCode": "inspection", "rrule": "FREQ=WEEKLY;COUNT=4"}),
+    ] {
+        let updated = fixture.send(Method::PUT, &fixture.a.token, &path(id), &body).await;
+
+        assert_eq!((updated.status, updated.json()), (200, json!({"id": id, "count": 0})));
+        assert_eq!(updated.operation(), None);
+    }
+
+    assert!(
+        before == fixture.app.snapshot().await,
+        "an update has changed the database"
+    );
+}
+
+#[actix_web::test]
 async fn a_schedule_creates_what_follows_once() {
     let fixture = Fixture::new().await;
     let (id, count) = create(&fixture, series("2026-01-05", "2026-01-06", "FREQ=WEEKLY")).await;

@@ -62,12 +62,15 @@ impl RegisterDevice {
         self.id
     }
 
-    /// Returns the row before the registration: a new one, or the deactivated one.
+    /// Returns the row before the registration, with the present organization of its owner: a new one, or the deactivated one.
     async fn blank(&self, tx: &mut Tx<'_>) -> Result<Device> {
         if self.is_revived {
             let row = devices::table.filter(devices::tenant_id.eq(self.tenant));
             let row = row.filter(devices::id.eq(self.id)).select(Device::as_select());
-            return Ok(row.first(tx.conn()).await?);
+            return Ok(Device {
+                organization_id: self.organization,
+                ..row.first(tx.conn()).await?
+            });
         }
         Ok(Device {
             tenant_id: self.tenant,
@@ -115,7 +118,8 @@ impl Command for RegisterDevice {
     const ID: &'static str = "devices.device.register";
     const CLASS: Class = Class::Create;
     const LABEL: &'static str = "Register device";
-    const FEATURES: &'static [Feature] = &[acl::MANAGE];
+    /// The guard of devices requires the feature that the owner or another caller needs.
+    const FEATURES: &'static [Feature] = &[];
     const FEATURES_OF_OTHERS: &'static [Feature] = &[acl::ADMIN];
     const LOCKS_FIRST: bool = true;
     type Entity = Device;

@@ -15,9 +15,15 @@ use crate::schema::devices_devices as devices;
 #[derive(Debug, Clone)]
 pub struct UpdateDevice {
     id: Uuid,
-    platform: Patch<String>,
     fields: DeviceFields,
-    is_registration: bool,
+    registration: Option<Registration>,
+}
+
+/// What a registration changes besides the fields.
+#[derive(Debug, Clone)]
+struct Registration {
+    platform: Patch<String>,
+    organization: Option<Uuid>,
 }
 
 impl UpdateDevice {
@@ -31,24 +37,25 @@ impl UpdateDevice {
         validator.check()?;
         Ok(Self {
             id,
-            platform: Patch::Keep,
             fields,
-            is_registration: false,
+            registration: None,
         })
     }
 
-    /// Creates the changes that a registration makes to a live device: it overwrites the platform, and a token that the device has already is no
-    /// change.
+    /// Creates the changes that a registration makes to a live device: it overwrites the platform and the organization, which is that of the owner,
+    /// and a token that the device has already is no change.
     ///
     /// # Errors
     /// 400 with the invalid fields.
-    pub fn registered(id: Uuid, input: &NewDevice) -> Result<Self> {
+    pub fn registered(id: Uuid, organization: Option<Uuid>, input: &NewDevice) -> Result<Self> {
         input.name()?;
         Ok(Self {
             id,
-            platform: input.platform.clone(),
             fields: input.fields(),
-            is_registration: true,
+            registration: Some(Registration {
+                platform: input.platform.clone(),
+                organization,
+            }),
         })
     }
 }
@@ -57,7 +64,8 @@ impl Command for UpdateDevice {
     const ID: &'static str = "devices.device.update";
     const CLASS: Class = Class::Edit;
     const LABEL: &'static str = "Update device";
-    const FEATURES: &'static [Feature] = &[acl::MANAGE];
+    /// The guard of devices requires the feature that the owner or another caller needs.
+    const FEATURES: &'static [Feature] = &[];
     const FEATURES_OF_OTHERS: &'static [Feature] = &[acl::ADMIN];
     type Entity = Device;
     /// Whether anything but the time at which the device was last seen has changed.
@@ -73,16 +81,20 @@ impl Command for UpdateDevice {
         let stored: Device = rows.first(tx.conn()).await?;
         let (mut row, mut validator) = (stored.clone(), Validator::default());
         self.fields.fill(&mut row, &mut validator);
-        validator.text("platform", &self.platform, &mut row.platform, rules::one_of(PLATFORMS));
-        if self.is_registration && self.fields.has_token() {
-            choose_provider(tx, &mut row)?;
+        if let Some(registration) = &self.registration {
+            let platform = &mut row.platform;
+            validator.text("platform", &registration.platform, platform, rules::one_of(PLATFORMS));
+            row.organization_id = registration.organization;
+            if self.fields.has_token() {
+                choose_provider(tx, &mut row)?;
+            }
         }
         let seen = row.last_seen_at;
         row.last_seen_at = stored.last_seen_at;
         let differs = row != stored;
         if differs {
             row.last_seen_at = seen;
-            if self.is_registration {
+            if self.registration.is_some() {
                 row.last_seen_at = Some(tx.context().now());
             }
             row.updated_at = tx.now();
@@ -97,7 +109,7 @@ impl Command for UpdateDevice {
             Patch::Set(token) => Some(token.trim()),
         };
         if let Some(token) = token
-            && self.is_registration
+            && self.registration.is_some()
             && row.push_provider == stored.push_provider
             && has_token(tx, self.id, token).await?
         {
@@ -106,7 +118,7 @@ impl Command for UpdateDevice {
         write_token(tx, &row, token).await?;
         tx.wrote_secret("pushToken");
         if !differs {
-            let at = if self.is_registration {
+            let at = if self.registration.is_some() {
                 Some(tx.context().now())
             } else {
                 seen

@@ -24,7 +24,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .sends_headers(HEADERS)
         .reads("devices.device");
     routes
-        .post(PATH, requires(&[acl::ADMIN, acl::MANAGE]), register_device_of_user)
+        .post(PATH, requires(&[acl::ADMIN]), register_device_of_user)
         .about("Register a device of a user, or update its registration")
         .rejects(&[422]);
 }

@@ -30,7 +30,7 @@ pub(super) struct DeviceItem {
     tenant_id: Uuid,
     /// The owner.
     user_id: Uuid,
-    /// The owner's organization at the first registration.
+    /// The owner's organization at the last registration.
     organization_id: Option<Uuid>,
     /// The name that the client gives to the device.
     device_id: String,

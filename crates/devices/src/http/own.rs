@@ -152,7 +152,7 @@ pub(super) async fn register(
         };
         let outcome = match found {
             Some(found) if found.is_live => {
-                let command = UpdateDevice::registered(found.id, input)?;
+                let command = UpdateDevice::registered(found.id, owner.1, input)?;
                 ctx.execute(&command, |changed| Created(registered(found.id, false, changed)))
                     .await
             }
@@ -230,7 +230,7 @@ async fn deactivate_device(ctx: RequestContext, path: Path<Id>) -> Result<Json<D
     ctx.execute(&command, |()| Json(Done::OK)).await
 }
 
-/// Rejects a device that the caller does not see (404) or does not own (403).
+/// Rejects a device that belongs to another user (403), or is not visible to the caller (404).
 pub(super) async fn check_owner(ctx: &RequestContext, id: Uuid) -> Result<()> {
     let user = ctx.user_id()?;
     let connection = ctx.read().await?;

@@ -72,10 +72,10 @@ struct PushTest {
 
 async fn test_push(ctx: RequestContext, path: Path<Id>) -> Result<Json<PushTest>> {
     let id = path.0.id;
+    check_owner(&ctx, id).await?;
     let subject = format!("{} {id}", ctx.tenant()?);
     let limits = ctx.platform().rate_limits();
     limits.count(ctx.call(), TEST_BY_DEVICE, &subject).await?;
-    check_owner(&ctx, id).await?;
     let tested = test(&ctx, id).await?;
     Ok(Json(PushTest {
         status: if tested.is_sent { "sent" } else { "failed" },

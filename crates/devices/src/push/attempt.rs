@@ -21,10 +21,9 @@ fn has_another_key(providers: &Providers, recipient: &Recipient) -> bool {
 
 /// Returns the outcome of a message that can't be sent now.
 pub(crate) fn obstacle(providers: &Providers, recipient: &Recipient, now: Timestamp) -> Option<Outcome> {
-    let token = match &recipient.token {
-        Ok(token) => token.expose_secret(),
-        Err(reason) => return Some(Outcome::Skipped(reason)),
-    };
+    if let Err(reason) = &recipient.token {
+        return Some(Outcome::Skipped(reason));
+    }
     let Some(provider) = providers.find(&recipient.provider) else {
         return Some(Outcome::Skipped("provider_not_configured"));
     };
@@ -35,7 +34,7 @@ pub(crate) fn obstacle(providers: &Providers, recipient: &Recipient, now: Timest
             false => Outcome::Skipped("another_key"),
         });
     }
-    providers.stopped_until(provider, token, now).map(Outcome::Stopped)
+    providers.stopped_until(provider, recipient, now).map(Outcome::Stopped)
 }
 
 /// Sends a message for which there is no [`obstacle`], in at most about ten seconds. Holds no connection to the database.
@@ -58,11 +57,15 @@ pub(crate) async fn attempt(
         now,
     };
     match provider.send(target, message).await {
-        Ok(()) => Outcome::Sent,
+        Ok(()) => {
+            providers.accept(provider, recipient, now);
+            Outcome::Sent
+        }
         Err(PushError::Unregistered) => Outcome::Unregistered,
         Err(PushError::Retry(after)) => Outcome::Retry(after),
         Err(PushError::Fatal(reason)) => Outcome::Failed(reason),
-        Err(PushError::Config(reason)) => Outcome::Stopped(providers.stop(provider, token, reason, now)),
+        Err(PushError::KeyRejected(reason)) => Outcome::Stopped(providers.reject(provider, recipient, reason, now)),
+        Err(PushError::Config(reason)) => Outcome::Stopped(providers.stop(provider, recipient, reason, now)),
     }
 }
 

@@ -171,7 +171,9 @@ fn outcome(response: &Response) -> Result<(), PushError> {
     let code = details.and_then(|details| details.iter().find_map(|detail| detail["errorCode"].as_str()));
     match (response.status.as_u16(), code) {
         (_, Some("UNREGISTERED" | "SENDER_ID_MISMATCH")) => Err(PushError::Unregistered),
-        (_, Some("THIRD_PARTY_AUTH_ERROR")) | (401 | 403, _) => Err(PushError::Config("rejected_key")),
+        // The service behind the token, such as APNs, rejects the keys that the project has for it.
+        (_, Some("THIRD_PARTY_AUTH_ERROR")) => Err(PushError::KeyRejected("rejected_key")),
+        (401 | 403, _) => Err(PushError::Config("rejected_key")),
         (404, _) => Err(PushError::Config("unknown_project")),
         _ => response.outcome(),
     }

@@ -14,6 +14,7 @@ mod owners;
 mod provider;
 mod providers;
 mod recipients;
+mod rejections;
 mod remote;
 mod send_pushes;
 mod test_message;

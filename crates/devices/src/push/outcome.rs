@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     Unregistered,
     /// The attempt failed; the provider may have asked for a wait.
     Retry(Option<Duration>),
-    /// The provider is stopped until then. This is no attempt.
+    /// The provider, its service or the token is stopped until then. This is no attempt.
     Stopped(Timestamp),
 }
 

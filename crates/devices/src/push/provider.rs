@@ -50,6 +50,8 @@ pub(crate) enum PushError {
     Retry(Option<Duration>),
     /// No attempt with this message and token will succeed.
     Fatal(&'static str),
+    /// The service rejects the keys of the platform for this token: they are wrong, or the client registered a token that belongs to other keys.
+    KeyRejected(&'static str),
     /// The keys or settings of the provider are wrong: no message will be accepted until an operator has repaired them.
     Config(&'static str),
 }

@@ -1,36 +1,30 @@
-//! The configured providers, and those that are stopped because their keys are wrong.
+//! The configured providers.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backoffice_core::config::ConfigError;
 use backoffice_core::{Rejection, Result, Timestamp};
 use backoffice_egress::Egress;
+use secrecy::ExposeSecret;
 
 use super::apns::{self, Apns};
 use super::config::{PushConfig, PushDefaults};
 use super::fcm::{self, Fcm};
 use super::local::{self, Log};
 use super::provider::PushProvider;
+use super::recipients::Recipient;
+use super::rejections::{Rejections, Service, TokenKey};
 use super::remote::Remote;
 use super::webhook::{self, Webhook};
 use super::webpush::{self, Vapid, WebPush};
-
-/// Time for which a provider with wrong keys gets no message.
-const STOPPED: time::Duration = time::Duration::minutes(5);
-/// Services that are remembered as stopped; messages to further ones are tried.
-const MOST_STOPPED: usize = 1000;
 
 /// The configured providers.
 pub(crate) struct Providers {
     all: Vec<Box<dyn PushProvider>>,
     defaults: [(&'static str, String); 3],
     vapid: Option<Arc<Vapid>>,
-    stopped: Mutex<Stopped>,
+    rejections: Mutex<Rejections>,
 }
-
-/// Until when services get no message, by provider and service.
-type Stopped = BTreeMap<(&'static str, Option<String>), Timestamp>;
 
 impl Providers {
     /// Creates the configured providers; `log` is always one of them.
@@ -58,7 +52,7 @@ impl Providers {
             defaults: defaults(&config.default, &all)?,
             all,
             vapid,
-            stopped: Mutex::default(),
+            rejections: Mutex::default(),
         })
     }
 
@@ -101,46 +95,59 @@ impl Providers {
         }
     }
 
-    /// Returns the end of the time for which the service of a token gets no message.
-    pub(crate) fn stopped_until(&self, provider: &dyn PushProvider, token: &str, now: Timestamp) -> Option<Timestamp> {
-        let stopped = self.stopped();
-        if stopped.is_empty() {
-            return None;
-        }
-        let until = stopped.get(&(provider.id(), provider.service(token)))?;
-        Some(*until).filter(|until| now < *until)
+    /// Returns the end of the time for which a device gets no message, because its service has rejected the keys.
+    pub(crate) fn stopped_until(
+        &self,
+        provider: &dyn PushProvider,
+        recipient: &Recipient,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let (service, token) = (service(provider, recipient), token_key(provider, recipient));
+        self.rejections().stopped_until(&service, &token, now)
     }
 
-    /// Stops the messages to the service of a token, which rejects the keys of this process, and returns until when.
+    /// Notes that the service of a device has accepted a message.
+    pub(crate) fn accept(&self, provider: &dyn PushProvider, recipient: &Recipient, now: Timestamp) {
+        self.rejections().accept(service(provider, recipient), now);
+    }
+
+    /// Stops the messages to the service of a device, which rejects the keys of this process whatever the token, and returns until when.
     pub(crate) fn stop(
         &self,
         provider: &dyn PushProvider,
-        token: &str,
+        recipient: &Recipient,
         reason: &'static str,
         now: Timestamp,
     ) -> Timestamp {
-        let (provider, service, until) = (provider.id(), provider.service(token), now.after(STOPPED));
-        let mut stopped = self.stopped();
-        stopped.retain(|_, until| now < *until);
-        let key = (provider, service);
-        if let Some(until) = stopped.get(&key) {
-            return *until;
-        }
-        metrics::counter!("push_config_errors", "provider" => provider).increment(1);
-        tracing::error!(
-            provider,
-            reason,
-            "a provider of push messages rejects the configured keys; stopped for 5 minutes"
-        );
-        if stopped.len() < MOST_STOPPED {
-            stopped.insert(key, until);
-        }
-        until
+        self.rejections().stop(service(provider, recipient), reason, now)
     }
 
-    fn stopped(&self) -> MutexGuard<'_, Stopped> {
-        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Stops the messages to a device, for whose token its service rejects the keys of this process, and returns until when.
+    pub(crate) fn reject(
+        &self,
+        provider: &dyn PushProvider,
+        recipient: &Recipient,
+        reason: &'static str,
+        now: Timestamp,
+    ) -> Timestamp {
+        let (service, token) = (service(provider, recipient), token_key(provider, recipient));
+        self.rejections()
+            .reject(service, (recipient.tenant, token), reason, now)
     }
+
+    fn rejections(&self) -> MutexGuard<'_, Rejections> {
+        self.rejections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the service that a device belongs to.
+fn service(provider: &dyn PushProvider, recipient: &Recipient) -> Service {
+    let token = recipient.token.as_ref().ok().map(ExposeSecret::expose_secret);
+    (provider.id(), token.and_then(|token| provider.service(token)))
+}
+
+fn token_key(provider: &dyn PushProvider, recipient: &Recipient) -> TokenKey {
+    (provider.id(), recipient.row.token_hash.clone().unwrap_or_default())
 }
 
 /// Returns the provider of each platform: the chosen one, or else the platform's own, a gateway, or `log`.
@@ -208,26 +215,24 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_service_does_not_stop_others_and_the_memory_of_them_is_bounded() {
+    fn a_stopped_service_does_not_stop_others() {
         let secret = "0123456789012345678901234567890123456789";
         let all = providers(json!({"webpush": {"keys": [{"kid": "a", "secret": secret}]}})).expect("valid");
         let (provider, now) = (all.find(webpush::ID).expect("configured"), Timestamp::UNIX_EPOCH);
-        let token = |host: usize| {
+        let recipient = |host: &str| {
             let point = format!("B{}", "A".repeat(86));
             let keys = json!({"p256dh": point, "auth": "AAAAAAAAAAAAAAAAAAAAAA"});
-            json!({"endpoint": format!("https://{host}.example/a"), "keys": keys}).to_string()
+            let token = json!({"endpoint": format!("https://{host}.example/a"), "keys": keys}).to_string();
+            Recipient::for_test(webpush::ID, token)
         };
 
-        for host in 0..=MOST_STOPPED {
-            assert_eq!(
-                all.stop(provider, &token(host), "rejected_key", now),
-                now.after(STOPPED)
-            );
-        }
+        let until = all.stop(provider, &recipient("one"), "rejected_key", now);
 
-        assert_eq!(all.stopped().len(), MOST_STOPPED);
-        assert_eq!(all.stopped_until(provider, &token(0), now), Some(now.after(STOPPED)));
-        assert_eq!(all.stopped_until(provider, &token(MOST_STOPPED + 1), now), None);
-        assert_eq!(all.stopped_until(provider, &token(0), now.after(STOPPED)), None);
+        let stopped = |host: &str, now: Timestamp| all.stopped_until(provider, &recipient(host), now);
+        assert_eq!(stopped("one", now), Some(until));
+        assert_eq!(stopped("other", now), None);
+        assert_eq!(stopped("one", until), None);
+        all.accept(provider, &recipient("one"), now);
+        assert_eq!(stopped("one", now), None);
     }
 }

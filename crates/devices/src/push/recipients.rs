@@ -32,6 +32,8 @@ pub(crate) struct DeviceRow {
 /// A device with its opened token.
 #[derive(Debug)]
 pub(crate) struct Recipient {
+    /// The tenant.
+    pub(crate) tenant: Uuid,
     /// The device.
     pub(crate) row: DeviceRow,
     /// The name of its provider.
@@ -47,6 +49,26 @@ impl Recipient {
         let end = token.char_indices().rev().nth(3)?.0;
         token.get(end..).map(str::to_owned)
     }
+
+    /// Creates a recipient with a token.
+    #[cfg(test)]
+    pub(super) fn for_test(provider: &str, token: String) -> Self {
+        Self {
+            tenant: Uuid::nil(),
+            row: DeviceRow {
+                id: Uuid::nil(),
+                platform: "web".to_owned(),
+                provider: Some(provider.to_owned()),
+                locale: None,
+                token: None,
+                token_hash: Some(token.clone().into_bytes()),
+                token_updated_at: None,
+                push_key: None,
+            },
+            provider: provider.to_owned(),
+            token: Ok(token.into()),
+        }
+    }
 }
 
 /// Opens the tokens of devices of a tenant. A device has none if another device, of any tenant, registered it later. One statement.
@@ -59,6 +81,7 @@ pub(crate) async fn recipients(
     let mut all: Vec<Recipient> = rows
         .into_iter()
         .map(|row| Recipient {
+            tenant,
             provider: provider(providers, &row).to_owned(),
             token: open(call, tenant, &row),
             row,

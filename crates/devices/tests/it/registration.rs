@@ -1,11 +1,12 @@
 //! Registration, deactivation and revival of devices.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::login;
 use backoffice_test_support::{Duration, details};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::fixture::{DEVICES, Fixture, one};
+use crate::fixture::{DEVICES, Fixture, OF_USERS, one};
 
 #[actix_web::test]
 async fn dev_1_a_repeated_registration_updates_the_device() {
@@ -111,6 +112,79 @@ async fn dev_2_a_deactivated_device_is_revived_without_its_token() {
         (&json!("android"), &json!("17"))
     );
     assert_eq!(item["createdAt"], created);
+}
+
+#[actix_web::test]
+async fn a_registration_moves_a_device_to_the_present_organization_of_its_owner() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let branch = fixture.organization("Branch", Some(fixture.a.organization)).await;
+    let (user, own) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body = |name: &str| json!({"deviceId": name, "platform": "web"});
+    fixture.register(&own, body("live")).await;
+    let path = one(&fixture.register(&own, body("deactivated")).await);
+    assert_eq!(fixture.app.delete(&own, &path, Value::Null).await.0, 200);
+    let moved = json!({"id": user, "organizationId": branch});
+    assert_eq!(fixture.app.put(token, "/auth/users", moved).await.0, 200);
+    fixture.role("local", &["devices.admin"], Some(&[branch])).await;
+    let (_, administrator) = fixture.user("local@alpha.test", &["local"]).await;
+    let own = login(&fixture.app, "employee@alpha.test").await;
+    let listed = async || -> Vec<Value> {
+        let devices = fixture.list(&administrator, OF_USERS).await;
+        devices.into_iter().map(|device| device["deviceId"].clone()).collect()
+    };
+    assert!(listed().await.is_empty());
+
+    fixture.app.advance(Duration::MINUTE);
+    fixture.register(&own, body("deactivated")).await;
+    fixture.app.advance(Duration::MINUTE);
+    let updated = fixture.app.send(&own, Method::POST, DEVICES, &body("live")).await;
+
+    assert_eq!(listed().await, ["live", "deactivated"]);
+    assert_eq!(fixture.app.undo(token, &updated).await.0, 200);
+    assert_eq!(listed().await, ["deactivated"]);
+    assert_eq!(fixture.app.redo(token, &updated).await.0, 200);
+    assert_eq!(listed().await.len(), 2);
+    let entries = fixture.entries().await;
+    fixture.register(&own, body("live")).await;
+    assert_eq!(fixture.entries().await, entries, "nothing has changed");
+}
+
+#[actix_web::test]
+async fn a_stale_version_rejects_a_change_and_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let device = fixture
+        .register(token, json!({"deviceId": "d1", "platform": "ios", "pushToken": "t"}))
+        .await;
+    let before = fixture.devices(token).await;
+    let current = before[0]["updatedAt"].as_str().expect("an instant");
+    fixture.app.advance(Duration::MINUTE);
+    let stale = "2026-01-01T00:00:00.000Z";
+    let send = async |method: Method, header: (&str, &str)| {
+        let request = fixture.app.request(method, &one(&device)).bearer(token);
+        let body = json!({"locale": "pl", "pushToken": null, "lastSeenAt": "2026-01-02T00:00:00Z"});
+        request.header(header.0, header.1).json(&body).send().await
+    };
+
+    for method in [Method::PUT, Method::DELETE] {
+        for header in [
+            ("If-Match", format!("\"{stale}\"")),
+            ("X-Expected-Updated-At", stale.to_owned()),
+        ] {
+            let response = send(method.clone(), (header.0, &header.1)).await;
+            let expected = json!({"error": "record_modified", "code": "optimistic_lock_conflict",
+                "currentUpdatedAt": current, "expectedUpdatedAt": stale});
+            assert_eq!(
+                (response.status, response.json()),
+                (409, expected),
+                "{method} {header:?}"
+            );
+        }
+    }
+    assert_eq!(fixture.devices(token).await, before);
+    let tag = format!("\"{current}\"");
+    assert_eq!(send(Method::PUT, ("If-Match", &tag)).await.status, 200);
 }
 
 #[actix_web::test]

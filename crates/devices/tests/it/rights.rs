@@ -21,7 +21,8 @@ async fn dev_4_only_the_owner_changes_a_device() {
     for (method, token, path, expected) in [
         (Method::PUT, &other_admin, one(&device), 403),
         (Method::DELETE, &other_admin, one(&device), 403),
-        (Method::PUT, &employee, one(&device), 404),
+        (Method::PUT, &employee, one(&device), 403),
+        (Method::DELETE, &employee, one(&device), 403),
         (Method::PUT, &fixture.b.token, one(&device), 404),
         (Method::DELETE, &fixture.b.token, one(&device), 404),
         (Method::PUT, &fixture.a.token, random, 404),
@@ -31,6 +32,32 @@ async fn dev_4_only_the_owner_changes_a_device() {
         assert_eq!(response.status, expected, "{path}: {}", response.text());
     }
     assert_eq!(fixture.devices(&fixture.a.token).await, before);
+}
+
+#[actix_web::test]
+async fn a_device_outside_the_organizations_of_a_caller_is_not_found() {
+    let fixture = Fixture::new().await;
+    let device = fixture
+        .register(&fixture.a.token, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    let branch = fixture.organization("Branch", Some(fixture.a.organization)).await;
+    for (name, organization) in [("inside", fixture.a.organization), ("outside", branch)] {
+        fixture.role(name, &["devices.*"], Some(&[organization])).await;
+    }
+    let (_, inside) = fixture.user("inside@alpha.test", &["inside"]).await;
+    let (_, outside) = fixture.user("outside@alpha.test", &["outside"]).await;
+    let own = fixture
+        .register(&outside, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    let change = async |token: &str, device: &Value| {
+        let body = json!({"locale": "pl"});
+        let response = fixture.app.send(token, Method::PUT, &one(device), &body).await;
+        (response.status, response.json()["code"].clone())
+    };
+
+    assert_eq!(change(&inside, &device).await, (403, json!("not_owner")));
+    assert_eq!(change(&outside, &device).await, (404, Value::Null));
+    assert_eq!(change(&outside, &own).await, (200, Value::Null));
 }
 
 #[actix_web::test]
@@ -103,6 +130,62 @@ async fn dev_8_administrators_register_devices_of_users_of_their_organizations()
     assert_eq!(status, 400);
     let other = json!({"userId": fixture.a.admin, "deviceId": "d1", "platform": "ios"});
     assert_eq!(fixture.app.post(&token, DEVICES, other).await.0, 403);
+}
+
+#[actix_web::test]
+async fn devices_of_users_are_registered_with_one_feature_and_undone_with_it() {
+    let fixture = Fixture::new().await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let role = fixture
+        .role("Administrator", &["devices.admin", "audit_logs.undo_self"], None)
+        .await;
+    let (administrator, admin) = fixture.user("devices@alpha.test", &["Administrator"]).await;
+    let register = async |user: Uuid, version: &str| {
+        let body = json!({"userId": user, "deviceId": "d1", "platform": "ios", "osVersion": version});
+        fixture.app.send(&admin, Method::POST, OF_USERS, &body).await
+    };
+
+    let created = register(colleague, "17").await;
+    let updated = register(colleague, "18").await;
+    let own = register(administrator, "17").await;
+
+    assert_eq!((created.status, updated.status, own.status), (201, 201, 201));
+    assert_eq!(fixture.devices(&token).await[0]["osVersion"], "18");
+    let body = json!({"deviceId": "d2", "platform": "ios"});
+    assert_eq!(fixture.app.post(&admin, DEVICES, body).await.0, 403);
+    assert_eq!(fixture.app.undo(&admin, &updated).await.0, 200);
+    assert_eq!(fixture.devices(&token).await[0]["osVersion"], "17");
+    fixture
+        .acl(role, &["devices.manage", "audit_logs.undo_self"], None)
+        .await;
+    assert_ne!(fixture.app.undo(&admin, &created).await.0, 200);
+    assert_eq!(fixture.app.undo(&admin, &own).await.0, 200);
+    assert_eq!(fixture.devices(&token).await.len(), 1);
+}
+
+#[actix_web::test]
+async fn a_registration_is_undone_only_with_the_right_to_register() {
+    let fixture = Fixture::new().await;
+    let role = fixture
+        .role(
+            "User",
+            &["devices.manage", "devices.view", "audit_logs.undo_self"],
+            None,
+        )
+        .await;
+    let (_, token) = fixture.user("user@alpha.test", &["User"]).await;
+    let body = json!({"deviceId": "d1", "platform": "ios"});
+    let registered = fixture.app.send(&token, Method::POST, DEVICES, &body).await;
+
+    fixture.acl(role, &["devices.view", "audit_logs.undo_self"], None).await;
+    let (status, rejected) = fixture.app.undo(&token, &registered).await;
+
+    assert_eq!(
+        (status, &rejected["requiredFeatures"]),
+        (403, &json!(["devices.manage"])),
+        "{rejected}"
+    );
+    assert_eq!(fixture.devices(&token).await.len(), 1);
 }
 
 #[actix_web::test]

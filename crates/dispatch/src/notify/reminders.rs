@@ -29,11 +29,13 @@ const CHUNK: i64 = 500;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RemindWorkers {}
 
-/// `$1` is now, `$2` the latest start, `$3` the size of the chunk. Assignments that another transaction has locked are left to the next run.
+/// `$1` is now, `$2` the latest start, `$3` the size of the chunk. Inactive workers are not reminded. Assignments that another transaction has locked
+/// are left to the next run.
 const MARK: &str = "\
 with first as (
     select a.tenant_id from dispatch_assignments a
     join dispatch_resources r on r.tenant_id = a.tenant_id and r.id = a.subject_id and r.user_id is not null
+        and r.is_active and r.deleted_at is null
     where a.reminded_at is null and a.subject_type = 'worker' and a.status in ('planned', 'confirmed')
         and a.start_at > $1 and a.start_at <= $2
     order by a.start_at, a.tenant_id limit 1
@@ -41,6 +43,7 @@ with first as (
 ), due as (
     select a.tenant_id, a.id, r.user_id from dispatch_assignments a
     join dispatch_resources r on r.tenant_id = a.tenant_id and r.id = a.subject_id and r.user_id is not null
+        and r.is_active and r.deleted_at is null
     where a.tenant_id = (select tenant_id from first)
         and a.reminded_at is null and a.subject_type = 'worker' and a.status in ('planned', 'confirmed')
         and a.start_at > $1 and a.start_at <= $2

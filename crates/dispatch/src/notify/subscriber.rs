@@ -14,7 +14,7 @@ use super::types::{self, About, local_time};
 use crate::events::{ASSIGNED, CANCELLED, CHANGED};
 use crate::schema::{dispatch_job_sites as job_sites, dispatch_resources as resources};
 
-/// Notifies the user behind a worker, unless the change is their own.
+/// Notifies the user behind an active worker, unless the change is their own.
 pub(crate) const NOTIFY_WORKERS: Subscriber = Subscriber {
     id: "dispatch.notify_workers",
     patterns: &[ASSIGNED, CHANGED, CANCELLED],
@@ -66,7 +66,7 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
     Ok(())
 }
 
-/// Returns the user behind the worker and the name of the job site; `None` for a worker without a user.
+/// Returns the user behind the worker and the name of the job site; `None` for a worker who is inactive or has no user.
 async fn worker_and_site(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
@@ -80,6 +80,8 @@ async fn worker_and_site(
         )
         .filter(resources::tenant_id.eq(tenant))
         .filter(resources::id.eq(payload.subject_id))
+        .filter(resources::is_active)
+        .filter(resources::deleted_at.is_null())
         .select((resources::user_id, job_sites::name))
         .first(connection)
         .await

@@ -274,7 +274,14 @@ async fn a_bulk_creation_with_a_conflict_stores_nothing() {
     let (status, rejection) = fixture.post(&rejecting(BULK), items).await;
     assert_eq!((status, &rejection["conflictingAssignmentIds"]), (409, &json!([first])));
     let (status, rejection) = fixture.post(&rejecting(BULK), among_themselves).await;
-    assert_eq!((status, &rejection["conflictingAssignmentIds"]), (409, &json!([])));
+    assert_eq!(
+        (status, rejection),
+        (
+            409,
+            json!({"code": "assignment_conflict", "error": "The assignment is in conflict with others",
+                "conflictingAssignmentIds": [], "unavailabilityWindowIds": []})
+        )
+    );
 
     assert_eq!(fixture.app.count("dispatch_assignments").await, 1);
 }

@@ -153,3 +153,26 @@ async fn a_new_zone_moves_assignments_that_were_given_by_dates_and_undo_moves_th
         "2026-03-28T23:00:00.000Z"
     );
 }
+
+#[actix_web::test]
+async fn an_assignment_that_a_new_zone_moves_to_a_later_start_is_reminded_of_again() {
+    let fixture = Fixture::new().await;
+    fixture
+        .create(ASSIGNMENTS, by_dates(&fixture, "2026-03-29", "2026-03-30"))
+        .await;
+    let marked = "update dispatch_assignments set reminded_at = '2026-01-05T08:00:00Z'";
+    assert_eq!(fixture.app.sql(marked).await, 1);
+    let is_marked_in = async |zone: &str| {
+        let calendar = json!({"timeZone": zone, "offWeekdays": ["sat", "sun"], "holidays": []});
+        let (status, body) = fixture
+            .app
+            .put(&fixture.a.token, "/calendar/working-calendar", calendar)
+            .await;
+        assert_eq!(status, 200, "{body}");
+        let marked = "dispatch_assignments where reminded_at is not null";
+        fixture.app.count(marked).await == 1
+    };
+
+    assert!(is_marked_in("Asia/Tokyo").await, "the start is earlier");
+    assert!(!is_marked_in("America/Sao_Paulo").await, "the start is later");
+}

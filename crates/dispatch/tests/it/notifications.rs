@@ -102,6 +102,65 @@ async fn dsp_36_a_worker_learns_what_others_change() {
 }
 
 #[actix_web::test]
+async fn only_a_lost_assignment_is_announced_as_cancelled() {
+    let fixture = Fixture::new().await;
+    let (first, second) = (
+        worker(&fixture, "w1@alpha.test").await,
+        worker(&fixture, "w2@alpha.test").await,
+    );
+    let mut body = of(&fixture, &first, "08:00", "12:00");
+    body["startAt"] = json!("2026-01-05T06:00:00Z");
+    let id = fixture.create(ASSIGNMENTS, body.clone()).await;
+    let change = async |id: Uuid, body: Value| {
+        let known = notified(&fixture, &first.token).await.len();
+        let (status, rejection) = fixture.put(ASSIGNMENTS, id, body).await;
+        assert_eq!(status, 200, "{rejection}");
+        let mut all = notified(&fixture, &first.token).await;
+        let kinds = all.drain(..all.len() - known).map(|one| one.0).collect::<Vec<_>>();
+        kinds.join(" ").replace("dispatch.assignment.", "")
+    };
+
+    assert_eq!(change(id, json!({"status": "completed"})).await, "");
+    let id = fixture.create(ASSIGNMENTS, body.clone()).await;
+    assert_eq!(change(id, json!({"endAt": "2026-01-05T07:30:00Z"})).await, "changed");
+    assert_eq!(change(id, json!({"startAt": "2026-01-05T07:00:00Z"})).await, "");
+    let id = fixture.create(ASSIGNMENTS, body.clone()).await;
+    assert_eq!(change(id, json!({"status": "cancelled"})).await, "cancelled");
+    let id = fixture.create(ASSIGNMENTS, body).await;
+    let given = json!({"subjectId": second.id, "status": "completed"});
+    assert_eq!(change(id, given).await, "cancelled");
+    assert_eq!(notified(&fixture, &second.token).await, []);
+}
+
+#[actix_web::test]
+async fn an_inactive_worker_is_neither_notified_nor_reminded() {
+    let fixture = Fixture::new().await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    let id = fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "08:00", "12:00"))
+        .await;
+    assert_eq!(notified(&fixture, &worker.token).await.len(), 1);
+    fixture.put(RESOURCES, worker.id, json!({"isActive": false})).await;
+    let reminders = async || {
+        fixture.app.advance(Duration::minutes(1));
+        run_due(&fixture).await;
+        let of_type = "notifications_notifications where type = 'dispatch.assignment.reminder'";
+        fixture.app.count(of_type).await
+    };
+
+    fixture.put(ASSIGNMENTS, id, json!({"jobSiteId": fixture.s2})).await;
+    assert_eq!(notified(&fixture, &worker.token).await.len(), 1);
+    fixture.app.advance(Duration::hours(13));
+    reminders().await;
+    assert_eq!(reminders().await, 0);
+
+    let token = login(&fixture.app, "admin@alpha.test").await;
+    let path = format!("{RESOURCES}/{}", worker.id);
+    assert_eq!(fixture.app.put(&token, &path, json!({"isActive": true})).await.0, 200);
+    assert_eq!(reminders().await, 1);
+}
+
+#[actix_web::test]
 async fn an_assignment_that_moves_to_another_worker_is_news_for_both() {
     let fixture = Fixture::new().await;
     let (first, second) = (

@@ -4,7 +4,7 @@ use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::http::{Access, Done, Id, Json, Path, Routes};
 use backoffice_core::{Rejection, RequestContext, Result};
 use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query, update};
+use diesel::{ExpressionMethods, QueryDsl, sql_query, update};
 use diesel_async::RunQueryDsl;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,16 +19,18 @@ pub(super) fn routes(routes: &mut Routes) {
             Access::Authenticated,
             mark_notification_read,
         )
-        .about("Mark a notification of the caller as read")
-        .rejects(&[404, 409]);
+        .about("Mark a notification of the caller as read; a dismissed one stays dismissed")
+        .not_idempotent()
+        .rejects(&[404]);
     routes
         .post(
             "/notifications/{id}/unread",
             Access::Authenticated,
             mark_notification_unread,
         )
-        .about("Mark a notification of the caller as unread")
-        .rejects(&[404, 409]);
+        .about("Mark a notification of the caller as unread; a dismissed one stays dismissed")
+        .not_idempotent()
+        .rejects(&[404]);
     routes
         .post(
             "/notifications/{id}/dismiss",
@@ -36,10 +38,12 @@ pub(super) fn routes(routes: &mut Routes) {
             dismiss_notification,
         )
         .about("Dismiss a notification of the caller")
+        .not_idempotent()
         .rejects(&[404]);
     routes
         .post("/notifications/read-all", Access::Authenticated, read_all_notifications)
-        .about("Mark all unread notifications of the caller as read");
+        .about("Mark all unread notifications of the caller as read")
+        .not_idempotent();
 }
 
 async fn mark_notification_read(ctx: RequestContext, path: Path<Id>) -> Result<Json<Done>> {
@@ -54,7 +58,7 @@ async fn dismiss_notification(ctx: RequestContext, path: Path<Id>) -> Result<Jso
     mark(&ctx, path.0, DISMISSED).await
 }
 
-/// Changes the status, unless it is the same or the notification is dismissed; returns the earlier one.
+/// Changes the status, unless it is the same or the notification is dismissed. Selects the notification, if the recipient has it.
 const MARK: &str = "\
 with found as (
     select tenant_id, id, status from notifications_notifications
@@ -65,13 +69,7 @@ with found as (
         dismissed_at = case $5 when 'dismissed' then $4 end
     from found where n.tenant_id = found.tenant_id and n.id = found.id and found.status not in ($5, 'dismissed')
 )
-select status from found";
-
-#[derive(QueryableByName)]
-struct Earlier {
-    #[diesel(sql_type = Text)]
-    status: String,
-}
+select from found";
 
 async fn mark(ctx: &RequestContext, id: Id, status: &'static str) -> Result<Json<Done>> {
     let (user, tenant) = (ctx.user_id()?, ctx.identity().tenant);
@@ -82,13 +80,9 @@ async fn mark(ctx: &RequestContext, id: Id, status: &'static str) -> Result<Json
         .bind::<SqlUuid, _>(user)
         .bind::<Timestamptz, _>(ctx.now())
         .bind::<Text, _>(status);
-    let earlier: Option<Earlier> = Prepared(statement).get_result(&mut *connection).await.optional()?;
-    match earlier {
-        None => Err(Rejection::not_found("Notification not found").into()),
-        Some(earlier) if earlier.status == DISMISSED && status != DISMISSED => {
-            Err(Rejection::conflict("The notification is dismissed").into())
-        }
-        Some(_) => Ok(Json(Done::OK)),
+    match Prepared(statement).execute(&mut *connection).await? {
+        0 => Err(Rejection::not_found("Notification not found").into()),
+        _ => Ok(Json(Done::OK)),
     }
 }
 

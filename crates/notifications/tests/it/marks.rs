@@ -1,5 +1,6 @@
 //! Marks.
 
+use actix_web::http::Method;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, LIST, done};
@@ -29,10 +30,30 @@ async fn marks_are_idempotent_and_have_no_log_entry() {
     }
     assert_eq!(shown("dismissed").await.len(), 1);
     assert_eq!(fixture.listed(token, LIST).await.len(), 0);
+    let dismissed = shown("dismissed").await;
     for mark in ["read", "unread"] {
-        assert_eq!(fixture.mark(token, &one, mark).await, 409, "{mark} of a dismissed one");
+        assert_eq!(fixture.mark(token, &one, mark).await, 200, "{mark} of a dismissed one");
     }
+    assert_eq!(shown("dismissed").await, dismissed);
     assert_eq!(fixture.app.count("audit_action_logs").await, entries);
+}
+
+#[actix_web::test]
+async fn a_mark_ignores_an_idempotency_key() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    fixture.send(&[done(fixture.a.admin, "A")]).await;
+    let read_all = async |key: &str| {
+        let request = fixture.app.request(Method::POST, "/notifications/read-all");
+        let request = request.bearer(token).header("Idempotency-Key", key);
+        let response = request.json(&json!({})).send().await;
+        assert_eq!(response.header("idempotency-replayed"), None);
+        (response.status, response.json())
+    };
+
+    assert_eq!(read_all("one").await, (200, json!({"updated": 1})));
+    assert_eq!(read_all("one").await, (200, json!({"updated": 0})));
+    assert_eq!(read_all("not a key").await.0, 200);
 }
 
 #[actix_web::test]

@@ -41,16 +41,16 @@ pub(super) async fn read(connection: &AsyncPgConnection, ctx: &RequestContext, f
     if filter.include.iter().any(|name| name == WINDOWS) {
         let labels = reasons::all(connection, ctx.scope()).await?;
         let rows = windows::busy(connection, ctx.scope(), &request).await?;
-        events.extend(rows.into_iter().map(|row| (row.start_at, of_window(row, &labels))));
+        events.extend(rows.into_iter().map(|row| (row.start_at, from_window(row, &labels))));
     }
-    events.extend(of_others(connection, ctx, &filter, &request).await?);
+    events.extend(read_others(connection, ctx, &filter, &request).await?);
     events.sort_by_key(|(start, event)| (*start, event.id));
     events.truncate(MOST_EVENTS);
     let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
     Ok(ical::calendar(&feed.name, &events))
 }
 
-fn of_window(window: Window, labels: &[reasons::Reason]) -> Event {
+fn from_window(window: Window, labels: &[reasons::Reason]) -> Event {
     let label = labels
         .iter()
         .find(|reason| reason.resource_type == window.resource_type && reason.code == window.reason_code);
@@ -66,7 +66,7 @@ fn of_window(window: Window, labels: &[reasons::Reason]) -> Event {
 }
 
 /// Returns the events of other modules, if the user may see them.
-async fn of_others(
+async fn read_others(
     connection: &AsyncPgConnection,
     ctx: &RequestContext,
     filter: &FeedFilter,
@@ -79,13 +79,13 @@ async fn of_others(
     for source in ctx.platform().extensions::<Busy>() {
         if filter.include.iter().any(|name| name == source.included_as) {
             let intervals = (source.find)(connection, ctx.scope(), request).await?;
-            events.extend(intervals.into_iter().map(|one| (one.start_at, of_interval(one))));
+            events.extend(intervals.into_iter().map(|one| (one.start_at, from_interval(one))));
         }
     }
     Ok(events)
 }
 
-fn of_interval(interval: BusyInterval) -> Event {
+fn from_interval(interval: BusyInterval) -> Event {
     Event {
         id: interval.id,
         period: match interval.days {

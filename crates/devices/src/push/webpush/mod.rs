@@ -58,7 +58,7 @@ impl WebPush {
         let response = self.remote.send(request, target.now).await?;
         match response.status.as_u16() {
             404 | 410 => Err(PushError::Unregistered),
-            401 | 403 => Err(PushError::Config("rejected_key")),
+            401 | 403 => Err(PushError::KeyRejected("rejected_key")),
             _ => response.outcome(),
         }
     }

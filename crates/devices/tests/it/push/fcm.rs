@@ -162,6 +162,31 @@ async fn rejections_of_messages_have_their_meaning() {
 }
 
 #[actix_web::test]
+async fn keys_of_another_service_that_are_rejected_stop_one_token() {
+    let service = Service::start().await;
+    let account = account(&service);
+    let fixture = fixture(&service, &account).await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let phone = json!({"deviceId": "phone", "platform": "android", "pushToken": "token-2", "locale": "en"});
+    fixture.register(&token, phone).await;
+    let rejected = json!({"error": {"details": [{"errorCode": "THIRD_PARTY_AUTH_ERROR"}]}});
+    responding(&service, move || Reply::json(401, &rejected));
+    fixture.push(done(fixture.a.admin, "A")).await;
+    service.take();
+
+    responding(&service, || Reply::status(200));
+    let new = [done(fixture.a.admin, "B"), done(colleague, "C")];
+    fixture.notify(fixture.a.id, &new).await;
+    fixture.app.run_jobs().await;
+
+    assert_eq!(messages(&service.take()).len(), 1);
+    let waiting = delivery("pending", 0, Some("provider_rejects_keys"));
+    let mut deliveries = fixture.deliveries().await;
+    deliveries.sort();
+    assert_eq!(deliveries, [waiting.clone(), waiting, delivery("sent", 1, None)]);
+}
+
+#[actix_web::test]
 async fn dev_10_a_rejected_service_account_stops_the_provider_until_it_is_repaired() {
     let service = Service::start().await;
     let account = account(&service);

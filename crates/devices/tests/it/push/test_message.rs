@@ -107,3 +107,22 @@ async fn a_device_gets_five_test_messages_in_a_minute() {
     );
     assert_eq!(post(&path(&second)).await, 200);
 }
+
+#[actix_web::test]
+async fn requests_of_others_do_not_count_against_the_limit_of_a_device() {
+    let fixture = Fixture::of(builder()).await;
+    let (_, colleague) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let device = fixture
+        .register(
+            &fixture.a.token,
+            json!({"deviceId": "a", "platform": "ios", "pushToken": "t"}),
+        )
+        .await;
+    let post = async |token: &str| fixture.app.post(token, &path(&device), json!({})).await.0;
+
+    for _ in 0..6 {
+        assert_eq!(post(&colleague).await, 403);
+    }
+
+    assert_eq!(post(&fixture.a.token).await, 200);
+}

@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_notifications::{New, Severity};
+use backoffice_test_accounts::tenant;
 use backoffice_test_support::{Duration, details};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -228,7 +229,94 @@ async fn a_subscription_with_a_former_key_has_ended() {
 }
 
 #[actix_web::test]
-async fn dev_10_wrong_keys_stop_the_service_touch_no_device_and_the_messages_are_sent_after_the_repair() {
+async fn a_user_with_subscriptions_of_another_key_delays_only_their_own_messages() {
+    let (fixture, service, browser) = (fixture().await, Service::start().await, Browser::new(7));
+    let mut devices = Vec::new();
+    for number in 0..5 {
+        let mut body = registration(&browser.subscription(&service.url(&format!("/rejected/{number}"))));
+        body["deviceId"] = json!(format!("browser {number}"));
+        devices.push(fixture.register(&fixture.a.token, body).await);
+    }
+    let (colleague, second) = fixture.user("employee@alpha.test", &["employee"]).await;
+    for (token, name) in [(&second, "colleague"), (&fixture.b.token, "other")] {
+        let path = service.url(&format!("/{name}"));
+        fixture
+            .register(token, registration(&browser.subscription(&path)))
+            .await;
+    }
+    service.respond(|request| {
+        Reply::status(if request.path.starts_with("/rejected") {
+            403
+        } else {
+            201
+        })
+    });
+    let test = async |device: &Value| {
+        let path = format!("{}/test-push", one(device));
+        fixture.app.post(&fixture.a.token, &path, json!({})).await.1
+    };
+
+    for device in &devices {
+        for _ in 0..2 {
+            let expected = json!({"status": "failed", "error": "provider_rejects_keys"});
+            assert_eq!(test(device).await, expected);
+        }
+    }
+    let rejected = service.take().len();
+    fixture
+        .notify(fixture.a.id, &[done(fixture.a.admin, "A"), done(colleague, "B")])
+        .await;
+    fixture.notify(fixture.b.id, &[done(fixture.b.admin, "C")]).await;
+    fixture.app.run_jobs().await;
+
+    assert_eq!(rejected, 5, "a rejected token is not tried again");
+    let mut paths: Vec<String> = service.take().into_iter().map(|request| request.path).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["/colleague", "/other"]);
+    assert!(
+        fixture
+            .devices(&fixture.a.token)
+            .await
+            .iter()
+            .all(|one| one["pushEnabled"] == true)
+    );
+}
+
+#[actix_web::test]
+async fn dev_10_a_service_that_rejects_the_keys_for_several_tenants_is_stopped() {
+    let (fixture, service, browser) = (fixture().await, Service::start().await, Browser::new(7));
+    let third = tenant(&fixture.app, "Gamma", "admin@gamma.test").await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let (a, b) = (&fixture.a, &fixture.b);
+    for (number, token) in [&a.token, &b.token, &third.token, &token].into_iter().enumerate() {
+        let path = service.url(&format!("/{number}"));
+        fixture
+            .register(token, registration(&browser.subscription(&path)))
+            .await;
+    }
+    service.respond(|_| Reply::status(401));
+
+    for (tenant, user) in [
+        (a.id, a.admin),
+        (b.id, b.admin),
+        (third.id, third.admin),
+        (a.id, colleague),
+    ] {
+        fixture.notify(tenant, &[done(user, "A")]).await;
+        fixture.app.run_jobs().await;
+    }
+
+    assert_eq!(service.take().len(), 3, "the last message is not tried");
+    let waiting = delivery("pending", 0, Some("provider_rejects_keys"));
+    assert_eq!(fixture.deliveries().await, vec![waiting; 4]);
+    service.respond(|_| Reply::status(201));
+    fixture.app.advance(Duration::minutes(6));
+    fixture.app.run_jobs().await;
+    assert_eq!(fixture.deliveries().await, vec![delivery("sent", 1, None); 4]);
+}
+
+#[actix_web::test]
+async fn dev_10_wrong_keys_touch_no_device_and_the_messages_are_sent_after_the_repair() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let metrics = recorder.handle();
     metrics::set_global_recorder(recorder).expect("the only recorder of this process");

@@ -1,4 +1,4 @@
-//! Turns stated assignments into rows: their references exist, and their dates have instants.
+//! Checks the references of assignments and derives instants from their dates.
 
 use backoffice_core::command::Tx;
 use backoffice_core::{Detail, Result};
@@ -18,7 +18,7 @@ pub(super) async fn resolve(
     let resolved = changes.iter().zip(intervals).map(|(change, interval)| {
         let mut details = referenced.violations(*change);
         if interval.is_none() {
-            let message = "must leave some time in the organization's time zone";
+            let message = "must be later: these days do not exist in the organization's time zone";
             details.push(Detail::new("endDateExclusive", message, "invalid_interval"));
         }
         match interval {
