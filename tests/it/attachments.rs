@@ -1,6 +1,10 @@
 //! The files of a tenant. Each has the id of its organization, and so has the link to it; the partition and the field have the id of the tenant's role, because all three
 //! belong to the whole tenant.
 
+use actix_web::http::Method;
+use backoffice_test_support::UNDO;
+use serde_json::{Value, json};
+
 use crate::fixture::{Fixture, TenantFixture};
 
 /// Time of the rows.
@@ -63,4 +67,62 @@ pub(crate) fn image() -> Vec<u8> {
     image.extend([0; 24]);
     image.extend([0, 0, 255, 0, 0, 255, 0, 0]);
     image
+}
+
+#[actix_web::test]
+async fn rules_validate_every_file_of_a_transfer_and_its_undo() {
+    let fixture = Fixture::new().await;
+    seed(&fixture, &fixture.a).await;
+    let token = &fixture.a.tenant_admin.token;
+    let [first, second] = [fixture.a.child, fixture.a.other];
+    for (id, name) in [(first, "free.bmp"), (second, "kept.bmp")] {
+        let sql = format!("update attachments_attachments set file_name = '{name}' where id = '{id}'");
+        assert_eq!(fixture.app.sql(&sql).await, 1);
+    }
+    let guard = |event_type: &str| {
+        json!({"ruleId": event_type, "ruleName": event_type, "ruleType": "GUARD", "entityType": "attachments.attachment",
+            "organizationId": null, "eventType": event_type,
+            "conditionExpression": {"field": "fileName", "operator": "!=", "value": "kept.bmp"}})
+    };
+    let create = async |event_type: &str| {
+        let (status, body) = fixture
+            .app
+            .post(token, "/business_rules/rules", guard(event_type))
+            .await;
+        assert_eq!(status, 201, "{body}");
+        body["id"].clone()
+    };
+    let transfer = async || {
+        let body = json!({"entityId": "x.y", "attachmentIds": [first, second], "toRecordId": "r2"});
+        let request = fixture.app.request(Method::POST, "/attachments/transfer").bearer(token);
+        request.json(&body).responded_by_interceptor().send().await
+    };
+    let moved = async || {
+        let from = "attachments_attachments where record_id = 'r2'";
+        fixture.app.count(from).await
+    };
+    let transferred = create("transferred").await;
+
+    let blocked = transfer().await;
+
+    assert_eq!(
+        (blocked.status, &blocked.json()["code"]),
+        (422, &json!("business_rule_blocked"))
+    );
+    assert_eq!(moved().await, 0);
+    let path = format!("/business_rules/rules?id={}", transferred.as_str().expect("an id"));
+    assert_eq!(fixture.app.delete(token, &path, Value::Null).await.0, 200);
+    let done = transfer().await;
+    assert_eq!((done.status, moved().await), (200, 2), "{}", done.text());
+    create("undone").await;
+
+    let undo = fixture.app.request(Method::POST, UNDO).bearer(token);
+    let undo = undo.json(&json!({"undoToken": done.undoable_write().token}));
+    let undone = undo.responded_by_interceptor().send().await;
+
+    assert_eq!(
+        (undone.status, &undone.json()["code"]),
+        (422, &json!("business_rule_blocked"))
+    );
+    assert_eq!(moved().await, 2);
 }

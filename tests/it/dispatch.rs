@@ -1,6 +1,8 @@
 //! The records of `dispatch`: in each organization a job site, a piece of equipment, and an assignment of one to the other, all with the id of the
 //! organization. The assignments are completed, so that sites and resources can be deleted.
 
+use actix_web::http::Method;
+use backoffice_test_support::UNDO;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, TenantFixture};
@@ -57,4 +59,73 @@ async fn dsp_39_a_conflict_is_reported_before_a_rule_and_neither_leaves_an_alert
     let about = format!("/alerts/alerts?subjectIds={}", worker["id"].as_str().expect("an id"));
     let (status, alerts) = fixture.app.get(token, &about).await;
     assert_eq!((status, &alerts["total"]), (200, &json!(0)), "{alerts}");
+}
+
+#[actix_web::test]
+async fn rules_validate_every_assignment_of_a_bulk_creation_and_act_on_each() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let create = async |path: &str, body: Value| {
+        let (status, body) = fixture.app.post(token, path, body).await;
+        assert_eq!(status, 201, "{path}: {body}");
+        body["id"].clone()
+    };
+    let site = create("/dispatch/job-sites", json!({"name": "Bulk"})).await;
+    let machine = create("/dispatch/resources", json!({"type": "equipment", "name": "Bulk"})).await;
+    let guard = |event_type: &str, note: &str| {
+        json!({"ruleId": event_type, "ruleName": event_type, "ruleType": "GUARD", "entityType": "dispatch.assignment",
+            "eventType": event_type, "conditionExpression": {"field": "note", "operator": "!=", "value": note}})
+    };
+    create("/business_rules/rules", guard("created", "blocked")).await;
+    create("/business_rules/rules", guard("undone", "second")).await;
+    let number = |note: &str| json!({"type": "SET_FIELD", "config": {"field": "note", "value": note}});
+    let act = json!({"ruleId": "act", "ruleName": "Act", "ruleType": "ACTION", "entityType": "dispatch.assignment",
+        "eventType": "created", "conditionExpression": {"field": "note", "operator": "!=", "value": "second"},
+        "successActions": [number("{{note}} of {{id}}")]});
+    create("/business_rules/rules", act).await;
+    let bulk = async |notes: &[&str]| {
+        let items = notes.iter().zip(1..).map(|(note, day)| {
+            json!({"jobSiteId": site, "subjectType": "equipment", "subjectId": machine, "note": note,
+                "startAt": format!("2031-01-{day:02}T08:00:00Z"), "endAt": format!("2031-01-{day:02}T12:00:00Z")})
+        });
+        let body = json!({"items": items.collect::<Vec<Value>>()});
+        let request = fixture.app.request(Method::POST, "/dispatch/assignments/bulk");
+        request
+            .bearer(token)
+            .json(&body)
+            .responded_by_interceptor()
+            .send()
+            .await
+    };
+
+    let blocked = bulk(&["first", "second", "blocked"]).await;
+    let created = bulk(&["first", "second", "third"]).await;
+
+    assert_eq!(
+        (blocked.status, &blocked.json()["code"]),
+        (422, &json!("business_rule_blocked"))
+    );
+    assert_eq!(created.status, 201, "{}", created.text());
+    let undo = fixture.app.request(Method::POST, UNDO).bearer(token);
+    let undo = undo.json(&json!({"undoToken": created.undoable_write().token}));
+    let undone = undo.responded_by_interceptor().send().await;
+    assert_eq!(
+        (undone.status, &undone.json()["code"]),
+        (422, &json!("business_rule_blocked"))
+    );
+    while fixture.app.deliver_events().await + fixture.app.run_jobs().await > 0 {}
+    let notes: Vec<Value> = fixture
+        .app
+        .rows("select note from dispatch_assignments where start_at > '2031-01-01' order by start_at")
+        .await;
+    let ids = created.json()["ids"].clone();
+    let text = |index: usize| ids[index].as_str().expect("an id").to_owned();
+    assert_eq!(
+        notes,
+        [
+            json!({"note": format!("first of {}", text(0))}),
+            json!({"note": "second"}),
+            json!({"note": format!("third of {}", text(2))}),
+        ]
+    );
 }

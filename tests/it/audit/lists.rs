@@ -313,6 +313,43 @@ async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
 }
 
 #[actix_web::test]
+async fn aud_26_own_entries_without_organization_are_undoable_by_callers_limited_to_organizations() {
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    fixture.role(a, "Reader", &["audit_logs.view_self"], None).await;
+    fixture
+        .role(
+            a,
+            "Undoer",
+            &["audit_logs.undo_self", "auth.sidebar.manage"],
+            Some(&[a.child]),
+        )
+        .await;
+    let caller = fixture.account(a, "caller@alpha.test", &["Reader", "Undoer"]).await;
+    let labels = json!({"itemLabels": {"users": "People"}});
+    let done = Request::put("/auth/sidebar/preferences", labels)
+        .send(app, &caller.token)
+        .await
+        .undoable_write();
+    // This entry is of the caller's organization, in which they can't undo.
+    let renamed = Request::put("/auth/profile", json!({"name": "Renamed"}));
+    let renamed = renamed.send(app, &caller.token).await.undoable_write();
+
+    let undoable = entries(app, &caller, "undoableOnly=true").await;
+
+    assert_eq!(undoable.len(), 1, "{undoable:?}");
+    assert_eq!(
+        (&undoable[0]["id"], &undoable[0]["organizationId"]),
+        (&json!(done.log_id), &Value::Null)
+    );
+    assert_eq!(app.undo(&caller.token, &renamed).await.0, 403);
+    assert_eq!(
+        app.undo(&caller.token, UndoableWrite::from_entry(&undoable[0])).await.0,
+        200
+    );
+}
+
+#[actix_web::test]
 async fn aud_27_a_viewer_sees_what_its_rights_and_organizations_say() {
     let fixture = Fixture::new().await;
     let (app, a) = (&fixture.app, &fixture.a);

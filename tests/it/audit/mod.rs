@@ -1,6 +1,7 @@
 //! The action log over HTTP, by the scenarios of the audit specification; the tests carry their numbers.
 
 mod access;
+mod deleted_organizations;
 mod edits;
 mod erasure;
 mod failed;

@@ -91,6 +91,11 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
     let (outside, created_outside) = deal(&fixture, tenant_fixture, tenant_fixture.other).await;
 
     // The user sees the log of the whole tenant, but an undo needs the features of the command in the organization where it ran.
+    let undoable = "/audit_logs/audit-logs/actions?undoableOnly=true&resourceKind=customers.deal";
+    assert_eq!(
+        ids(&fixture, &who.token, undoable).await,
+        [created_inside.undoable_write().log_id]
+    );
     let rejected = fixture.app.undo(&who.token, &created_outside).await;
     assert_eq!(rejected.0, 403, "{}", rejected.1);
     let undone = fixture.app.undo(&who.token, &created_inside).await;

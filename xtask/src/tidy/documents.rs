@@ -10,7 +10,7 @@ use crate::Result;
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const DEPLOYMENT: &str = "docs/DEPLOYMENT.md";
 /// The file with the subcommands of the host.
-const CLI: &str = "apps/server/src/cli.rs";
+const CLI: &str = "apps/server/src/cli/arguments.rs";
 
 /// Every package is in the codemap.
 pub(super) fn codemap(tree: &Tree<'_>) -> Result<Findings> {
@@ -135,12 +135,16 @@ pub(super) fn operations(tree: &Tree<'_>) -> Result<Findings> {
     let cli = tree.workspace.read(CLI)?;
     let variants = cli.split("enum Command {\n").nth(1).unwrap_or_default();
     let variants = variants.split("\n}").next().unwrap_or_default().lines();
-    for variant in variants.filter_map(|line| line.strip_prefix("    ")) {
-        let name = variant.split([',', '(']).next().unwrap_or_default();
-        if name.bytes().all(|byte| byte.is_ascii_alphabetic()) && !has_word(&document, &kebab(name)) {
-            findings.push(format!("{DEPLOYMENT}: lacks the command `{}`", kebab(name)));
-        }
+    let subcommands: Vec<String> = variants
+        .filter_map(|line| line.strip_prefix("    ")?.split([',', '(']).next())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        .map(kebab)
+        .collect();
+    if subcommands.is_empty() {
+        findings.push(format!("{CLI}: no subcommand was found, so none is checked"));
     }
+    let missing = subcommands.iter().filter(|name| !has_word(&document, name));
+    findings.extend(missing.map(|name| format!("{DEPLOYMENT}: lacks the command `{name}`")));
     let mut metrics = BTreeSet::new();
     for below in ["crates", "apps"] {
         for (_, text) in tree.texts(below, &["rs"])? {

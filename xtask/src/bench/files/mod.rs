@@ -108,6 +108,7 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
         ("BACKOFFICE__ATTACHMENTS__MAX_UPLOAD", "2GiB"),
         ("BACKOFFICE__ATTACHMENTS__TENANT_QUOTA", "100GiB"),
         ("BACKOFFICE__ATTACHMENTS__PER_TENANT", "64"),
+        ("BACKOFFICE__ATTACHMENTS__PER_PRINCIPAL", "64"),
     ];
     let server = Server::start_with(program, work, &database, &settings)?;
     let reader = server.log_in(EMAIL, PASSWORD)?;
