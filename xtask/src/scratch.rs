@@ -1,5 +1,6 @@
 //! Databases that exist for the duration of a check.
 
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use backoffice_core::Module;
@@ -13,16 +14,21 @@ use crate::Result;
 use crate::process::say;
 use crate::workspace::Workspace;
 
+/// The variable with the folder of the cluster, for example on a file system in memory.
+const FOLDER: &str = "BACKOFFICE_TEST_POSTGRES_DIR";
 /// Role that owns the schema. Not a superuser, as in production.
 const OWNER: &str = "xtask_owner";
 /// Role with which the application would log in.
 const APPLICATION: &str = "xtask_application";
 
-/// Starts or joins the cluster that tests and checks share. It is below the target folder and does not survive a crash of the machine.
+/// Starts or joins the cluster that tests and checks share. It is below the target folder, unless `BACKOFFICE_TEST_POSTGRES_DIR` names another one,
+/// and does not survive a crash of the machine.
 pub(crate) fn cluster(workspace: &Workspace) -> Result<LocalPostgres> {
+    let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
+    let folder = folder.map_or_else(|| workspace.target().join("test-postgres"), PathBuf::from);
     let settings = Settings {
         durable: false,
-        ..Settings::new(workspace.target().join("test-postgres"))
+        ..Settings::new(folder)
     };
     let postgres = LocalPostgres::shared(&settings)?;
     say(&format!(
