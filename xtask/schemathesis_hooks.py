@@ -91,6 +91,8 @@ RULES = {
     ("endsAt", "out_of_range"): "it lies after startsAt",
     ("tags", "too_long"): "a filter has at most 20 tags",
     ("filter", "required"): "a blank search alone is not a filter",
+    ("id", "required"): "the query or the body of a deletion names the partition",
+    ("id", "invalid_value"): "the query and the body of a deletion name the same partition",
     ("expiresAt", "out_of_range"): "it lies in the future",
     ("locales", "invalid_value"): "the configuration lists the locales",
     ("lostReason", "invalid_value"): "only lost deals have one",

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::call::Call;
-use crate::customers::Customer;
 use crate::fixture::{Fixture, id, text};
 use crate::scenarios::{rich, run, scenarios};
 
@@ -175,16 +174,19 @@ async fn no_affected_record_comes_back_into_a_deleted_organization() {
     // The first file is the resource of the transfer, the second one is affected. Each has the id of its organization.
     let mut files = [a.child, a.other];
     files.sort();
-    let deal = json!({"title": "In another organization", "organizationId": a.parent});
-    let deal = run(&fixture, admin, &Call::post("/customers/deals", deal)).await;
-    let of_deal = format!(
-        "update attachments_attachments set entity_id = 'customers.deal', record_id = '{}' where id in ('{}', '{}')",
-        Customer::Deal.of(a),
-        files[0],
-        files[1]
-    );
-    assert_eq!(app.sql(&of_deal).await, 2);
-    let body = json!({"entityId": "customers.deal", "attachmentIds": files, "toRecordId": deal["id"]});
+    let deal_in = async |organization| {
+        let deal = json!({"title": "A deal with files", "organizationId": organization});
+        run(&fixture, admin, &Call::post("/customers/deals", deal)).await["id"].clone()
+    };
+    for file in files {
+        let of_deal = format!(
+            "update attachments_attachments set entity_id = 'customers.deal', record_id = '{}' where id = '{file}'",
+            deal_in(file).await.as_str().expect("an id"),
+        );
+        assert_eq!(app.sql(&of_deal).await, 1);
+    }
+    let deal = deal_in(a.parent).await;
+    let body = json!({"entityId": "customers.deal", "attachmentIds": files, "toRecordId": deal});
     let transfer = write(&fixture, &Call::post("/attachments/transfer", body)).await;
     assert_eq!(transfer.resource, files[0]);
 

@@ -10,7 +10,7 @@ use actix_web::web::Bytes;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use utoipa::openapi::path::{OperationBuilder, ParameterIn};
+use utoipa::openapi::path::{Operation, OperationBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::{ContentBuilder, RefOr, Required, Schema};
 use utoipa::{IntoParams, ToSchema};
@@ -302,11 +302,16 @@ impl<T: Input> Extract for Form<T> {
 
 impl<T: ToSchema> Describe for Form<T> {
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
-        describe_body::<T>(
-            operation,
-            schemas,
-            &["application/x-www-form-urlencoded", "application/json"],
-        )
+        let types = ["application/x-www-form-urlencoded", "application/json"];
+        let mut operation = Operation::from(describe_body::<T>(operation, schemas, &types));
+        // A form without required fields may be empty, and then needs no body.
+        if let RefOr::T(Schema::Object(fields)) = T::schema()
+            && fields.required.is_empty()
+            && let Some(RefOr::T(body)) = &mut operation.request_body
+        {
+            body.required = Some(Required::False);
+        }
+        operation.into()
     }
 }
 
