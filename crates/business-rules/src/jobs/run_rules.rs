@@ -166,7 +166,7 @@ struct Actor {
     role: Option<String>,
 }
 
-/// Returns the user who has changed the record, with their present e-mail address and first role.
+/// Returns the user who changed the record, with the current e-mail address and first role of that user.
 async fn user_of(connection: &mut AsyncPgConnection, tenant: Uuid, change: &LoggedChange) -> Result<RunUser> {
     let Some(id) = change
         .actor_id

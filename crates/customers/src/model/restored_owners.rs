@@ -1,4 +1,4 @@
-//! What undo and redo restore of owners: users who may no longer sign in are left out, users whom the caller could not assign are a conflict.
+//! Owners that undo and redo restore. A user who may no longer sign in is left out; a user whom the caller could not assign is a conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ pub(super) trait HasOwner {
     fn clear_owner(&mut self);
 }
 
-/// Clears the owners that the rows would get back but who may no longer sign in, and returns them. `stored` are the rows that exist. The number of
-/// statements does not depend on the number of rows.
+/// Removes restored owners who may no longer sign in from the rows, and returns their references. An owner that the row has in `stored`, the rows
+/// that exist, is not restored and stays. The number of statements does not depend on the number of rows.
 pub(super) async fn leave_out<R: HasOwner>(tx: &mut Tx<'_>, rows: &mut [R], stored: &[R]) -> Result<BTreeSet<String>> {
     let stored: BTreeMap<Uuid, Option<Uuid>> = stored.iter().map(HasOwner::owner).collect();
     let returning = |row: &R| {

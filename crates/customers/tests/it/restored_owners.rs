@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::fixture::{Account, Fixture};
 use crate::parties::{kinds, with};
 
-/// A company or person of `child`, owned by a user who may be deactivated.
+/// A company or person in `child`, with its owner, whom the tests delete or deactivate.
 struct Owned<'a> {
     fixture: &'a Fixture,
     path: &'static str,

@@ -66,7 +66,7 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
     Ok(())
 }
 
-/// Returns the user behind the worker and the name of the job site; `None` for a worker who is inactive or has no user.
+/// Returns the user of the worker and the name of the job site; `None` if the worker is inactive or has no user.
 async fn worker_and_site(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
