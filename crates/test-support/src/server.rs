@@ -78,14 +78,6 @@ impl Server {
         }
     }
 
-    /// Returns the strategy for copying a template. Copying files is twice as fast if checkpoints cost nothing, and slow if they wait for the disk.
-    pub(crate) fn copy_strategy(&self) -> &'static str {
-        match self {
-            Self::Given(_) => "wal_log",
-            Self::Private(_) => "file_copy",
-        }
-    }
-
     /// Connects to the database from which others are created.
     pub(crate) async fn connect(&self) -> Client {
         match self {
@@ -124,6 +116,13 @@ impl Server {
         }
         sweep(&client).await;
     }
+}
+
+/// Returns the strategy for copying a template. Copying files is faster if the checkpoints around it need not wait for the disk.
+pub(crate) async fn copy_strategy(client: &Client) -> &'static str {
+    let sql = "select current_setting('fsync') = 'off'";
+    let row = client.query_one(sql, &[]).await.expect("the settings can be read");
+    if row.get(0) { "file_copy" } else { "wal_log" }
 }
 
 /// Drops the databases that killed test processes left behind. A database in use is kept: nothing is forced.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use backoffice_core::db::PLANNER_OPTIONS;
 use backoffice_local_postgres::LocalPostgres;
 use uuid::Uuid;
 
@@ -29,7 +30,10 @@ impl Run<'_> {
         command
             .env(
                 "PGOPTIONS",
-                format!("-c app.tenant_id={} -c statement_timeout=30s", self.tenant),
+                format!(
+                    "{PLANNER_OPTIONS} -c app.tenant_id={} -c statement_timeout=30s",
+                    self.tenant
+                ),
             )
             .args(["--no-vacuum", "--protocol=prepared"])
             .args([

@@ -1,7 +1,10 @@
 //! Rules for every package of the workspace.
 
+use std::collections::BTreeSet;
+
 use super::{Findings, Tree};
 use crate::Result;
+use crate::process::{cargo, output};
 
 pub(super) fn readmes(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
@@ -46,11 +49,21 @@ pub(super) fn lints(tree: &Tree<'_>) -> Result<Findings> {
 }
 
 /// Dependencies that are needed without being named in a source, each with its reason.
-const UNNAMED: &[(&str, &str, &str)] = &[(
-    "backoffice-audit-logs",
-    "backoffice-auth",
-    "the module requires it, and its migrations run before",
-)];
+const UNNAMED: &[(&str, &str, &str)] = &[
+    (
+        "backoffice-audit-logs",
+        "backoffice-auth",
+        "the module requires it, and its migrations run before",
+    ),
+    ("xtask", "aes-gcm", FEATURES),
+    ("xtask", "backoffice-test-support", FEATURES),
+    ("xtask", "hyper-util", FEATURES),
+    ("xtask", "p256", FEATURES),
+    ("xtask", "s3s-fs", FEATURES),
+];
+
+/// See [`compiled_once`].
+const FEATURES: &str = "gives libraries the features that the tests need";
 
 /// Every dependency is named in the sources of its package.
 pub(super) fn used(tree: &Tree<'_>) -> Result<Findings> {
@@ -73,6 +86,34 @@ pub(super) fn used(tree: &Tree<'_>) -> Result<Findings> {
         }
     }
     Ok(findings)
+}
+
+/// Libraries have the same features in this program, in the host that the fuzzer runs, and in the tests. Otherwise Cargo compiles each of them, and
+/// all crates that depend on it, a second time.
+pub(super) fn compiled_once(tree: &Tree<'_>) -> Result<Findings> {
+    let tests = libraries(tree, &["--workspace", "--edges", "normal,build,dev"])?;
+    let mut findings = Findings::new();
+    for (programs, packages) in [("xtask", &["--package", "xtask"][..]), ("the host", &["--workspace"])] {
+        let programs_have = libraries(tree, &[packages, &["--edges", "normal,build"]].concat())?;
+        findings.extend(programs_have.difference(&tests).map(|library| {
+            format!(
+                "xtask/Cargo.toml: the tests give {library} more features than {programs}; depend on what adds them"
+            )
+        }));
+    }
+    Ok(findings)
+}
+
+/// Returns the libraries of a selection of packages, each with its version and features.
+fn libraries(tree: &Tree<'_>, selection: &[&str]) -> Result<BTreeSet<String>> {
+    let mut command = cargo(tree.workspace);
+    command.args(["tree", "--prefix", "none", "--format", "{p} {f}"]);
+    let listed = output(command.args(selection))?;
+    // The mark of a library that was listed before.
+    Ok(listed
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .collect())
 }
 
 /// Names of the dependencies in all sections of a manifest.

@@ -42,6 +42,10 @@ const CHECKS: &[(&str, Check)] = &[
     ("every package has a README that is its documentation", crates::readmes),
     ("every package inherits the lints", crates::lints),
     ("every dependency is used", crates::used),
+    (
+        "libraries are compiled once for programs and tests",
+        crates::compiled_once,
+    ),
     ("a panic ends one request, in no profile the process", crates::panics),
     ("every folder of crates/ holds the package of its name", crates::names),
     (
@@ -72,6 +76,7 @@ const CHECKS: &[(&str, Check)] = &[
         "every endpoint has a summary, an operation of its own and known features",
         endpoints::declared,
     ),
+    ("every path is served, whatever its parameters are", endpoints::routed),
     ("every endpoint is in docs/openapi.json", endpoints::documented),
     ("every package is in the codemap", documents::codemap),
     (

@@ -42,6 +42,12 @@ pub use tls::{TlsMode, TlsOptions};
 /// may be lost as a whole, so it is for best effort, and for work that is repeated then.
 pub(crate) const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
 
+/// What the planner assumes in sessions of the platform; `options` of the URL follow, and win.
+///
+/// PostgreSQL's own values are those of disks that move a head, where a random page costs as much as four consecutive ones: it then reads a table
+/// of some hundred rows as a whole, and sorts rows that an index has in order. To compile a statement takes longer than to read a page of rows.
+pub const PLANNER_OPTIONS: &str = "-c random_page_cost=1.1 -c jit=off";
+
 /// Options of the database connections.
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
@@ -187,10 +193,8 @@ impl Database {
             "-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s -c statement_timeout={}",
             options.statement_timeout.as_millis()
         );
-        let session = match config.get_options() {
-            Some(given) => format!("{given} {session}"),
-            None => session,
-        };
+        let given = config.get_options().unwrap_or_default();
+        let session = format!("{PLANNER_OPTIONS} {given} {session}");
         config.options(session);
         let connector = Arc::new(connector);
         let long_transactions = LongTransactions::default();

@@ -45,5 +45,5 @@ pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};
 pub use response::{Cookies, Created, Json, OrPage, Raw, Redirect, Response, Streamed};
 pub(crate) use routes::DeclaringModule;
-pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, REST, Routes, requires};
+pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, REST, Routes, literal_segments, requires};
 pub(crate) use services::HttpServices;

@@ -318,7 +318,7 @@ impl Routes {
     /// Serves the declared endpoints on this runtime. A known path with an undeclared method is not found, like an unknown path.
     ///
     /// The router compares a request with one path after the other. Paths without parameters come first, because they are compared as texts;
-    /// paths with parameters are regular expressions, of which a request meets only those that begin with its first segment.
+    /// paths with parameters are regular expressions, of which a request meets only those that begin with the same [`literal_segments`].
     pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
         service.app_data(web::Data::new(runtime.clone()));
         let mut paths: BTreeMap<&'static str, Vec<&Declared>> = BTreeMap::new();
@@ -327,20 +327,19 @@ impl Routes {
         }
         let mut with_parameters: BTreeMap<&'static str, Vec<Resource>> = BTreeMap::new();
         for (path, declared) in paths {
-            match first_segment(path) {
-                Some((segment, rest)) if rest.contains('{') => {
-                    with_parameters
-                        .entry(segment)
-                        .or_default()
-                        .push(resource(rest, &declared));
-                }
-                _ => {
+            match literal_segments(path) {
+                Some((literal, rest)) => with_parameters
+                    .entry(literal)
+                    .or_default()
+                    .push(resource(rest, &declared)),
+                None => {
                     service.service(resource(path, &declared));
                 }
             }
         }
-        for (segment, resources) in with_parameters {
-            let scope = web::scope(segment).default_service(web::to(dispatch::not_found));
+        // In reverse order, because the router enters the first scope that fits: `/a/b` before `/a`.
+        for (literal, resources) in with_parameters.into_iter().rev() {
+            let scope = web::scope(literal).default_service(web::to(dispatch::not_found));
             service.service(resources.into_iter().fold(scope, Scope::service));
         }
     }
@@ -349,11 +348,15 @@ impl Routes {
 /// Marks a parameter of the router that is the rest of the path.
 pub const REST: &str = ":.*";
 
-/// Splits a path after its first segment, if that has no parameter: `/auth` and `/users/{id}`.
-fn first_segment(path: &'static str) -> Option<(&'static str, &'static str)> {
-    let second = path.get(1..)?.find('/')?;
-    let (segment, rest) = path.split_at(second + 1);
-    (!segment.contains('{')).then_some((segment, rest))
+/// Splits a path with parameters before the segment of the first one: `/auth/users` and `/{id}/roles`.
+///
+/// A request that begins with these segments meets only the paths that do so too. No path with a parameter in one of their places may therefore
+/// serve the same request; `cargo xtask tidy` checks it.
+#[must_use]
+pub fn literal_segments(path: &'static str) -> Option<(&'static str, &'static str)> {
+    let parameter = path.find('{')?;
+    let end = path.get(..parameter)?.rfind('/').filter(|end| *end > 0)?;
+    Some(path.split_at(end))
 }
 
 /// Returns the endpoints of one path.
@@ -524,10 +527,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_split_after_its_first_segment() {
-        assert_eq!(first_segment("/auth/users/{id}"), Some(("/auth", "/users/{id}")));
-        assert_eq!(first_segment("/devices/{id}"), Some(("/devices", "/{id}")));
-        assert_eq!(first_segment("/version"), None);
-        assert_eq!(first_segment("/{id}/roles"), None);
+    fn a_path_is_split_before_its_first_parameter() {
+        assert_eq!(literal_segments("/auth/users/{id}"), Some(("/auth/users", "/{id}")));
+        assert_eq!(
+            literal_segments("/devices/{id}/token"),
+            Some(("/devices", "/{id}/token"))
+        );
+        assert_eq!(literal_segments("/a/b-{id}"), Some(("/a", "/b-{id}")));
+        assert_eq!(literal_segments("/auth/users"), None);
+        assert_eq!(literal_segments("/{id}/roles"), None);
     }
 }

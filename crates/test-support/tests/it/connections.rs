@@ -37,8 +37,9 @@ async fn pid(connection: &mut Connection) -> i32 {
     found.pid
 }
 
-async fn setting(connection: &mut Connection) -> String {
-    let found: Shown = sql_query("select current_setting('statement_timeout') as value")
+async fn setting(connection: &mut Connection, name: &str) -> String {
+    let found: Shown = sql_query("select current_setting($1) as value")
+        .bind::<Text, _>(name)
         .get_result(&mut **connection)
         .await
         .expect("a setting");
@@ -62,6 +63,20 @@ async fn ends(app: &TestApp, pid: i32) -> bool {
         sleep(Duration::from_millis(50)).await;
     }
     false
+}
+
+#[actix_web::test]
+async fn the_planner_expects_fast_disks_unless_the_url_says_otherwise() {
+    let app = TestApp::builder(&[]).build().await;
+    for (query, expected) in [("", "1.1"), ("?options=-c%20random_page_cost%3D4", "4")] {
+        let database = database(&app, |options| {
+            options.url = format!("{}{query}", app.database().application_url()).into();
+        });
+        let mut connection = database.read(&Scope::system()).await.expect("a connection");
+
+        assert_eq!(setting(&mut connection, "random_page_cost").await, expected, "{query}");
+        assert_eq!(setting(&mut connection, "jit").await, "off", "{query}");
+    }
 }
 
 #[actix_web::test]
@@ -158,11 +173,14 @@ async fn s15_a_statement_ends_after_its_time_with_503() {
     };
     let permit = database.long_transaction_permit(holder).expect("a permit");
     let mut long_transactions = database.long_transaction(&scope, permit).await.expect("a transaction");
-    assert_eq!(setting(long_transactions.connection()).await, "5min");
+    assert_eq!(
+        setting(long_transactions.connection(), "statement_timeout").await,
+        "5min"
+    );
     long_transactions.commit().await.expect("committed");
     let mut next = database.read(&scope).await.expect("a connection");
     assert_eq!(
-        setting(&mut next).await,
+        setting(&mut next, "statement_timeout").await,
         "200ms",
         "what was allowed once is not handed on"
     );
