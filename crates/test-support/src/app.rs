@@ -352,7 +352,7 @@ async fn handler(runtime: &Runtime) -> Handler {
                 }
             };
             let request = response.request();
-            let expected = contract.endpoint(request.match_pattern(), request.method());
+            let expected = contract.endpoint(request.match_info().as_str(), request.method());
             let target = (request.method().clone(), request.path().to_owned());
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             TestStream::new(

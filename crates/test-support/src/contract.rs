@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
-use backoffice_core::http::REST;
+use backoffice_core::http::{Paths, Routes};
 use backoffice_core::module::document;
 use backoffice_core::{API_PREFIX, Module};
 use jsonschema::Validator;
@@ -28,6 +28,7 @@ static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 /// The document of some modules, in which every object is closed unless it is declared open.
 pub(crate) struct Contract {
     document: Value,
+    paths: Paths,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
@@ -54,15 +55,15 @@ impl Contract {
             close_all(&mut document);
             Arc::new(Self {
                 document,
+                paths: Paths::of(&Routes::of(modules)).expect("paths of their own"),
                 validators: Mutex::default(),
             })
         }))
     }
 
-    /// Returns the endpoint that a request reached, by the pattern of its route.
-    pub(crate) fn endpoint(self: &Arc<Self>, pattern: Option<String>, method: &Method) -> Option<Expected> {
-        let pattern = pattern?.replace(REST, "");
-        let path = pattern.strip_prefix(API_PREFIX)?;
+    /// Returns the endpoint that a request for this path has reached.
+    pub(crate) fn endpoint(self: &Arc<Self>, path: &str, method: &Method) -> Option<Expected> {
+        let path = self.paths.find(path.strip_prefix(API_PREFIX)?)?;
         let is_head = method == Method::HEAD;
         let method = if is_head { Method::GET } else { method.clone() };
         let is_declared = !self.document["paths"][path][method.as_str().to_lowercase()].is_null();
@@ -297,6 +298,7 @@ mod tests {
         close_all(&mut document);
         Contract {
             document,
+            paths: Paths::of(&Routes::of(&[])).expect("no paths"),
             validators: Mutex::default(),
         }
     }

@@ -1,8 +1,8 @@
 //! Rules for the declarations of endpoints.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use backoffice_core::http::{Access, Routes, literal_segments};
+use backoffice_core::http::{Access, Paths, Routes};
 use serde_json::Value;
 
 use super::{Findings, Tree};
@@ -37,40 +37,8 @@ pub(super) fn declared(tree: &Tree<'_>) -> Result<Findings> {
     Ok(findings)
 }
 
-/// The router enters the scope with the longest literal beginning of a request, and leaves it only with a response.
 pub(super) fn routed(tree: &Tree<'_>) -> Result<Findings> {
-    let paths: BTreeSet<&str> = Routes::of(&tree.modules)
-        .into_infos()
-        .iter()
-        .map(|one| one.path)
-        .collect();
-    let scopes: BTreeSet<&str> = paths
-        .iter()
-        .filter_map(|path| Some(literal_segments(path)?.0))
-        .collect();
-    Ok(hidden(&paths, &scopes)
-        .map(|(path, scope)| {
-            format!("{path}: a request for it may begin with {scope}, whose paths are the only ones that serve it then; rename a segment")
-        })
-        .collect())
-}
-
-/// Returns the paths with a parameter in the place of a literal segment of another path's scope.
-fn hidden<'a>(paths: &'a BTreeSet<&str>, scopes: &'a BTreeSet<&str>) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let fits = |path: &str, scope: &str| {
-        let mut segments = path.split('/');
-        let mut is_other = false;
-        let all = scope.split('/').all(|literal| {
-            let segment = segments.next().unwrap_or_default();
-            is_other |= segment.starts_with('{');
-            segment == literal || segment.starts_with('{')
-        });
-        all && is_other
-    };
-    paths.iter().flat_map(move |path| {
-        let fitting = scopes.iter().filter(move |scope| fits(path, scope));
-        fitting.map(move |scope| (*path, *scope))
-    })
+    Ok(Paths::of(&Routes::of(&tree.modules)).err().into_iter().collect())
 }
 
 pub(super) fn documented(tree: &Tree<'_>) -> Result<Findings> {
@@ -89,23 +57,4 @@ pub(super) fn documented(tree: &Tree<'_>) -> Result<Findings> {
             )
         })
         .collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_parameter_in_the_place_of_a_literal_segment_is_found() {
-        let scopes = BTreeSet::from(["/files", "/files/image"]);
-        for (path, expected) in [
-            ("/files/{id}", 1),
-            ("/files/{id}/tags", 1),
-            ("/files/image/{id}", 0),
-            ("/files/image", 0),
-            ("/notes/{id}", 0),
-        ] {
-            assert_eq!(hidden(&BTreeSet::from([path]), &scopes).count(), expected, "{path}");
-        }
-    }
 }

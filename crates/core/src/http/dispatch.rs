@@ -64,6 +64,11 @@ impl Endpoint {
         );
         Self { info, handler, seconds }
     }
+
+    /// Whether the endpoint serves requests with this method: `HEAD` is served as `GET`.
+    pub(super) fn serves(&self, method: &Method) -> bool {
+        self.info.method == method || (method == Method::HEAD && self.info.method == Method::GET)
+    }
 }
 
 /// Responds to requests that match no route. The body is not read; the connection is closed if a body is still to come.

@@ -2,10 +2,12 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use actix_web::dev::{ServiceRequest, ServiceResponse, fn_service};
 use actix_web::http::Method;
-use actix_web::{Handler, Resource, Route, Scope, web};
+use actix_web::{FromRequest, Handler, web};
 use futures_util::future::BoxFuture;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
@@ -15,6 +17,7 @@ use super::dispatch::{self, AnyHandler, Endpoint};
 use super::extract::{Describe, Extract};
 use super::openapi::Schemas;
 use super::response::Response;
+use super::router::Router;
 use crate::acl::Feature;
 use crate::context::Call;
 use crate::error::{ErrorShape, Result};
@@ -142,10 +145,8 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Returns the route of the endpoint for requests with this method.
-    fn route(&self, info: Arc<EndpointInfo>, method: Method) -> Route {
-        let endpoint = Endpoint::new(info, Arc::clone(&self.handler));
-        web::method(method).to(move |request, payload| dispatch::run(endpoint.clone(), request, payload))
+    fn endpoint(&self) -> Endpoint {
+        Endpoint::new(Arc::new(self.info.clone()), Arc::clone(&self.handler))
     }
 }
 
@@ -315,66 +316,58 @@ impl Routes {
         &self.declared
     }
 
-    /// Serves the declared endpoints on this runtime. A known path with an undeclared method is not found, like an unknown path.
-    ///
-    /// The router compares a request with one path after the other. Paths without parameters come first, because they are compared as texts;
-    /// paths with parameters are regular expressions, of which a request meets only those that begin with the same [`literal_segments`].
-    pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
-        service.app_data(web::Data::new(runtime.clone()));
+    /// Returns the declarations by their paths.
+    pub(super) fn by_path(&self) -> BTreeMap<&'static str, Vec<&Declared>> {
         let mut paths: BTreeMap<&'static str, Vec<&Declared>> = BTreeMap::new();
         for one in &self.declared {
             paths.entry(one.info.path).or_default().push(one);
         }
-        let mut with_parameters: BTreeMap<&'static str, Vec<Resource>> = BTreeMap::new();
-        for (path, declared) in paths {
-            match literal_segments(path) {
-                Some((literal, rest)) => with_parameters
-                    .entry(literal)
-                    .or_default()
-                    .push(resource(rest, &declared)),
-                None => {
-                    service.service(resource(path, &declared));
-                }
+        paths
+    }
+
+    /// Serves the declared endpoints on this runtime, and with 404 every other path: services that are added after it are not reached. A known
+    /// path with an undeclared method is not found, like an unknown path.
+    pub fn configure(&self, runtime: &Runtime, service: &mut web::ServiceConfig) {
+        service.app_data(web::Data::new(runtime.clone()));
+        let endpoints = Rc::new(self.endpoints());
+        // The router of actix compares a request with one path after the other; paths with parameters are regular expressions.
+        let every_path = web::scope("").default_service(fn_service(move |request| {
+            let endpoints = Rc::clone(&endpoints);
+            async move { serve(&endpoints, request).await }
+        }));
+        service.service(every_path);
+    }
+
+    fn endpoints(&self) -> Router<Rc<[Endpoint]>> {
+        let mut router = Router::default();
+        for (path, declared) in self.by_path() {
+            let takes_rest = declared.iter().any(|one| one.info.takes_rest);
+            let endpoints = declared.iter().map(|one| one.endpoint()).collect();
+            if let Err(error) = router.insert(path, takes_rest, endpoints) {
+                // `cargo xtask tidy` finds it for the modules of the workspace.
+                tracing::error!(http.path = path, %error, "a path is not served");
             }
         }
-        // In reverse order, because the router enters the first scope that fits: `/a/b` before `/a`.
-        for (literal, resources) in with_parameters.into_iter().rev() {
-            let scope = web::scope(literal).default_service(web::to(dispatch::not_found));
-            service.service(resources.into_iter().fold(scope, Scope::service));
-        }
+        router
     }
 }
 
-/// Marks a parameter of the router that is the rest of the path.
-pub const REST: &str = ":.*";
-
-/// Splits a path with parameters before the segment of the first one: `/auth/users` and `/{id}/roles`.
-///
-/// A request that begins with these segments meets only the paths that do so too. No path with a parameter in one of their places may therefore
-/// serve the same request; `cargo xtask tidy` checks it.
-#[must_use]
-pub fn literal_segments(path: &'static str) -> Option<(&'static str, &'static str)> {
-    let parameter = path.find('{')?;
-    let end = path.get(..parameter)?.rfind('/').filter(|end| *end > 0)?;
-    Some(path.split_at(end))
-}
-
-/// Returns the endpoints of one path.
-fn resource(path: &'static str, declared: &[&Declared]) -> Resource {
-    let pattern = match path.strip_suffix('}') {
-        Some(start) if declared.iter().any(|one| one.info.takes_rest) => format!("{start}{REST}}}"),
-        _ => path.to_owned(),
+/// Responds to a request of any path.
+async fn serve(endpoints: &Router<Rc<[Endpoint]>>, mut request: ServiceRequest) -> actix_web::Result<ServiceResponse> {
+    let mut endpoint = None;
+    if let Some(found) = endpoints.find(request.match_info().unprocessed()) {
+        endpoint = found.value.iter().find(|one| one.serves(request.method())).cloned();
+        for (name, value) in found.parameters {
+            request.match_info_mut().add_static(name, value);
+        }
+    }
+    let (request, mut payload) = request.into_parts();
+    let payload = web::Payload::from_request(&request, &mut payload).await?;
+    let response = match endpoint {
+        Some(endpoint) => dispatch::run(endpoint, request.clone(), payload).await,
+        None => dispatch::not_found(request.clone(), payload).await,
     };
-    let resource = web::resource(pattern).default_service(web::to(dispatch::not_found));
-    declared.iter().fold(resource, |resource, one| {
-        let info = Arc::new(one.info.clone());
-        let resource = match info.method == Method::GET {
-            true => resource.route(one.route(Arc::clone(&info), Method::HEAD)),
-            false => resource,
-        };
-        let method = info.method.clone();
-        resource.route(one.route(info, method))
-    })
+    Ok(ServiceResponse::new(request, response))
 }
 
 impl Declaration<'_> {
@@ -519,22 +512,5 @@ impl Declaration<'_> {
     /// Declares headers of a success that the handler sets, for the API document.
     pub fn sends_headers(self, names: &'static [&'static str]) -> Self {
         self.change(|info| info.response_headers = names)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_split_before_its_first_parameter() {
-        assert_eq!(literal_segments("/auth/users/{id}"), Some(("/auth/users", "/{id}")));
-        assert_eq!(
-            literal_segments("/devices/{id}/token"),
-            Some(("/devices", "/{id}/token"))
-        );
-        assert_eq!(literal_segments("/a/b-{id}"), Some(("/a", "/b-{id}")));
-        assert_eq!(literal_segments("/auth/users"), None);
-        assert_eq!(literal_segments("/{id}/roles"), None);
     }
 }
