@@ -42,10 +42,10 @@ pub use tls::{TlsMode, TlsOptions};
 /// may be lost as a whole, so it is for best effort, and for work that is repeated then.
 pub(crate) const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
 
-/// What the planner assumes in sessions of the platform; `options` of the URL follow, and win.
+/// What the planner assumes in sessions of the platform. `options` of the URL come after it and win.
 ///
-/// PostgreSQL's own values are those of disks that move a head, where a random page costs as much as four consecutive ones: it then reads a table
-/// of some hundred rows as a whole, and sorts rows that an index has in order. To compile a statement takes longer than to read a page of rows.
+/// PostgreSQL's defaults are those of disks that move a head: a random page costs as much as four consecutive ones, so a table of some hundred rows
+/// is read as a whole although an index has the few rows. JIT compilation pays for statements of seconds; those of requests read a page of rows.
 pub const PLANNER_OPTIONS: &str = "-c random_page_cost=1.1 -c jit=off";
 
 /// Options of the database connections.
