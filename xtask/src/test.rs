@@ -1,6 +1,7 @@
 //! `cargo xtask test`
 
 use std::process::Command;
+use std::thread::available_parallelism;
 
 use crate::Result;
 use crate::process::{self, Outcome, cargo, say, succeeds};
@@ -11,6 +12,8 @@ use crate::workspace::Workspace;
 const VARIABLE: &str = "BACKOFFICE_TEST_DATABASE";
 /// The programs that the tests of the pages need.
 const BROWSER: [&str; 2] = ["chromium", "chromedriver"];
+/// The variables with the number of tests that run at once: of nextest, and of the harness that `cargo test` runs.
+const THREADS: [&str; 2] = ["NEXTEST_TEST_THREADS", "RUST_TEST_THREADS"];
 /// Continues after a failed test; both runners accept it.
 pub(crate) const NO_FAIL_FAST: &str = "--no-fail-fast";
 
@@ -32,8 +35,24 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<Outcome
     Ok(outcome)
 }
 
+/// Returns the number of tests that run at once: three for two cores, because tests wait for PostgreSQL, for processes and for intervals.
+fn test_threads() -> usize {
+    let cores = available_parallelism().map_or(1, std::num::NonZero::get);
+    cores + cores / 2
+}
+
 fn run_on(url: &str, workspace: &Workspace, arguments: &[String]) -> Result<Outcome> {
-    let run = |command: &mut Command| process::run(command.env(VARIABLE, url));
+    let threads = test_threads().to_string();
+    let run = |command: &mut Command| {
+        command.env(VARIABLE, url);
+        for variable in THREADS {
+            // A number that the caller chose stays.
+            if std::env::var_os(variable).is_none() {
+                command.env(variable, &threads);
+            }
+        }
+        process::run(command)
+    };
     let chooses_packages = arguments
         .iter()
         .any(|argument| argument.starts_with("-p") || argument.starts_with("--package"));

@@ -1,12 +1,12 @@
 //! Times of the last use of keys: written in unlogged transactions, independently of the requests, at most once a minute for each key.
 
+use backoffice_core::bounded_cache::BoundedCache;
 use backoffice_core::db::Recurring;
 use backoffice_core::events;
 use backoffice_core::identity::Identity;
 use backoffice_core::{Call, Result, Runtime, Scope, Timestamp};
 use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
-use moka::sync::Cache;
 use time::Duration;
 use uuid::Uuid;
 
@@ -21,13 +21,13 @@ const REMEMBERED: u64 = 20_000;
 #[derive(Debug)]
 pub struct Usage {
     /// The uses that this node has recently recorded.
-    noted: Cache<Uuid, Timestamp>,
+    noted: BoundedCache<Uuid, Timestamp>,
 }
 
 impl Usage {
     pub(crate) fn new() -> Self {
         Self {
-            noted: Cache::new(REMEMBERED),
+            noted: BoundedCache::new(REMEMBERED),
         }
     }
 

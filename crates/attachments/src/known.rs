@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use backoffice_core::bounded_cache::BoundedCache;
 use backoffice_core::cache::TenantCache;
 use backoffice_core::command::Tx;
 use backoffice_core::context::Call;
 use backoffice_core::{Result, Scope, Timestamp};
-use moka::sync::Cache;
 use serde_json::Value;
 use time::Duration;
 use uuid::Uuid;
@@ -39,7 +39,7 @@ impl KnownImage {
 
 /// Images of a tenant whose rows have not changed.
 #[derive(Debug)]
-pub struct ImagesOfTenant(Cache<Uuid, Arc<KnownImage>>);
+pub struct ImagesOfTenant(BoundedCache<Uuid, Arc<KnownImage>>);
 
 /// The images of all tenants, which the module provides.
 pub type KnownImages = TenantCache<ImagesOfTenant>;
@@ -83,7 +83,7 @@ pub(crate) async fn images_of(call: &Call, tenant: Uuid) -> Result<Arc<ImagesOfT
         return Ok(known);
     }
     let mut connection = call.database().read(&Scope::tenant(tenant)).await?;
-    let none = || ImagesOfTenant(Cache::new(MOST_IMAGES));
+    let none = || ImagesOfTenant(BoundedCache::new(MOST_IMAGES));
     cache
         .get(&mut connection, tenant, move |_, _| Box::pin(async move { Ok(none()) }))
         .await

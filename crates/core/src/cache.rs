@@ -13,10 +13,10 @@ use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlU
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
-use moka::sync::Cache;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::bounded_cache::BoundedCache;
 use crate::db::{Connection, Prepared};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
@@ -56,7 +56,7 @@ impl KindVersion {
 /// One value for each tenant, which follows from rows of some kinds: the tenant's, and those of the platform's tenant.
 pub struct TenantCache<V> {
     kinds: &'static [&'static str],
-    values: Cache<Uuid, (KindVersion, Arc<V>)>,
+    values: BoundedCache<Uuid, (KindVersion, Arc<V>)>,
     /// Number of values that were dropped.
     forgotten: AtomicU64,
     /// Start of the last successful read of the versions.
@@ -79,10 +79,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
         let weigh = move |_: &Uuid, (_, value): &(KindVersion, Arc<V>)| {
             u32::try_from(bytes(value)).unwrap_or(u32::MAX).max(LEAST_BYTES)
         };
-        let values = Cache::builder()
-            .max_capacity(MOST_BYTES)
-            .weigher(weigh)
-            .time_to_idle(IDLE);
+        let values = BoundedCache::builder(MOST_BYTES).weigher(weigh).time_to_idle(IDLE);
         Self {
             kinds,
             values: values.build(),
@@ -163,7 +160,10 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
 
     /// Drops the values whose version is not the present one.
     async fn check(&self, runtime: &Runtime) -> Result<()> {
-        let kept: Vec<(Uuid, KindVersion)> = self.values.iter().map(|(tenant, (at, _))| (*tenant, at)).collect();
+        let kept: Vec<(Uuid, KindVersion)> = {
+            let all = self.values.entries().into_iter();
+            all.map(|(tenant, (at, _))| (tenant, at)).collect()
+        };
         if kept.is_empty() {
             // A value that is kept from now on has a version that was read later.
             return Ok(());

@@ -11,10 +11,10 @@ use std::hash::Hash;
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryResult, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use moka::sync::Cache;
 use uuid::Uuid;
 
 use crate::batches::Batches;
+use crate::bounded_cache::BoundedCache;
 use crate::db::{Database, Prepared};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
@@ -263,7 +263,7 @@ pub(crate) type TotalKey = [u8; 32];
 
 /// Values that are valid for one version of the collections from which they were read. Bounded; the least recently used are dropped. Each process
 /// has its own: the versions are the database's.
-pub struct Versioned<K, V>(Cache<K, (Version, V)>);
+pub struct Versioned<K, V>(BoundedCache<K, (Version, V)>);
 
 impl<K, V> fmt::Debug for Versioned<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -275,7 +275,7 @@ impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Ver
     /// Creates an empty cache of at most `most` values.
     #[must_use]
     pub fn new(most: u64) -> Self {
-        Self(Cache::new(most))
+        Self(BoundedCache::new(most))
     }
 
     /// Returns the value that was read at this version.

@@ -5,6 +5,7 @@ pub mod acl;
 mod backoff;
 pub mod batches;
 pub mod blocking;
+pub mod bounded_cache;
 pub mod cache;
 pub mod collections;
 pub mod command;

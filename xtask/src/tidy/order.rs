@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "time",
     "ids",
     "backoff",
+    "bounded_cache",
     "poll",
     "error",
     "batches",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_web::web::Bytes;
-use moka::sync::Cache;
+use backoffice_core::bounded_cache::BoundedCache;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
@@ -27,7 +27,7 @@ pub(super) struct ImageCache {
     most_bytes: u64,
     index: Arc<Mutex<Index>>,
     /// Small images that were read. One that left the index is not used any more.
-    memory: Cache<Variant, Bytes>,
+    memory: BoundedCache<Variant, Bytes>,
 }
 
 /// What is in the folder, in the order of the last use.
@@ -114,7 +114,7 @@ impl ImageCache {
             folder: Arc::new(folder),
             most_bytes,
             index: Arc::default(),
-            memory: Cache::builder().weigher(weigh).max_capacity(MOST_IN_MEMORY).build(),
+            memory: BoundedCache::builder(MOST_IN_MEMORY).weigher(weigh).build(),
         }
     }
 
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(cache.index().entries.len(), 64, "of one file");
         assert!(cache.read(variant(1, 2)).await.is_none());
         assert!(cache.read(variant(1, 1)).await.is_some());
-        assert!(cache.memory.contains_key(&variant(1, 1)));
+        assert!(cache.memory.get(&variant(1, 1)).is_some());
         for id in 2..=50 {
             cache.keep(variant(id, 1), image.clone()).await;
         }
@@ -332,7 +332,7 @@ mod tests {
         later.forget(Uuid::from_u128(1), Uuid::from_u128(50)).await;
         assert_eq!(later.index().bytes, 990);
         assert!(later.read(variant(50, 1)).await.is_none());
-        assert!(!later.memory.contains_key(&variant(50, 1)));
+        assert!(later.memory.get(&variant(50, 1)).is_none());
         assert!(!later.folder_of(Uuid::from_u128(1), Uuid::from_u128(50)).exists());
         fs::remove_dir_all(folder).expect("removed");
     }

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use actix_web::web::Bytes;
 use backoffice_core::blocking::Pool;
+use backoffice_core::bounded_cache::BoundedCache;
 use backoffice_core::{Error as CoreError, Result};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use moka::sync::Cache;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -155,7 +155,7 @@ struct Inner {
     of_tenants: Shares<Uuid>,
     of_requesters: Shares<Requester>,
     renderings: Mutex<HashMap<Variant, Rendering>>,
-    failed: Cache<Variant, Error>,
+    failed: BoundedCache<Variant, Error>,
 }
 
 impl std::fmt::Debug for Images {
@@ -176,7 +176,7 @@ impl Images {
             of_tenants: Shares::default(),
             of_requesters: Shares::default(),
             renderings: Mutex::default(),
-            failed: Cache::builder().max_capacity(MOST_FAILED).time_to_live(FAILED).build(),
+            failed: BoundedCache::builder(MOST_FAILED).time_to_live(FAILED).build(),
         }))
     }
 

@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use backoffice_core::bounded_cache::BoundedCache;
 use backoffice_core::http::Pieces;
 use backoffice_core::vault::Vault;
 use backoffice_core::{Error as CoreError, Result};
 use backoffice_egress::{Client, ClientOptions, Egress};
-use moka::sync::Cache;
 use secrecy::ExposeSecret;
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ pub(crate) struct Stores {
     vault: Arc<Vault>,
     egress: Egress,
     clients: [OnceLock<Client>; 2],
-    buckets: Cache<(Uuid, Uuid), Bucket>,
+    buckets: BoundedCache<(Uuid, Uuid), Bucket>,
     memory: Arc<PartMemory>,
     readers: Readers,
 }
@@ -80,7 +80,7 @@ impl Stores {
             vault,
             egress,
             clients: Default::default(),
-            buckets: Cache::builder().max_capacity(KEPT_BUCKETS).time_to_idle(KEPT).build(),
+            buckets: BoundedCache::builder(KEPT_BUCKETS).time_to_idle(KEPT).build(),
             memory: Arc::new(PartMemory::new()),
             readers: Readers::default(),
         }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backoffice_core::Timestamp;
+use backoffice_core::bounded_cache::BoundedCache;
 use backoffice_core::identity::Identity;
-use moka::sync::Cache;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ struct Remembered {
 }
 
 /// Maps each subject to its cached sessions, so that a revocation does not scan the whole cache. Counted, because an entry that replaces
-/// another one is added before the eviction listener removes the old one.
+/// another one is added before the removal of the old one is announced.
 #[derive(Default)]
 struct Index(Mutex<HashMap<Uuid, HashMap<Uuid, u32>>>);
 
@@ -72,7 +72,7 @@ impl Index {
 /// The cache of one node. Sessions are cached by their ids; a module with another kind of credential uses a UUID that it derives from the
 /// credential, and checks the kind of the returned identity.
 pub struct IdentityCache {
-    sessions: Cache<Uuid, Remembered>,
+    sessions: BoundedCache<Uuid, Remembered>,
     index: Arc<Index>,
     forgotten: AtomicU64,
     confirmed: Mutex<Option<Instant>>,
@@ -93,12 +93,9 @@ impl IdentityCache {
     pub(crate) fn new(ttl: Duration) -> Self {
         let index = Arc::new(Index::default());
         let leaving = Arc::clone(&index);
-        let sessions = Cache::builder()
-            .max_capacity(CAPACITY)
+        let sessions = BoundedCache::builder(CAPACITY)
             .time_to_live(ttl)
-            .eviction_listener(move |session: Arc<Uuid>, removed: Remembered, _| {
-                leaving.remove(*session, &removed.identity);
-            });
+            .on_removal(move |session, removed: &Remembered| leaving.remove(*session, &removed.identity));
         Self {
             sessions: sessions.build(),
             index,

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use backoffice_core::bounded_cache::BoundedCache;
 use backoffice_core::config::{ConfigError, SecretKey};
 use backoffice_core::http::wire_tenant;
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Error, Result, Timestamp};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
-use moka::sync::Cache;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -36,7 +36,7 @@ pub(crate) struct Tokens {
     audience: String,
     validation: Validation,
     /// Tokens with a valid signature, which stays valid: the keys change only with the process. Times are compared on every use.
-    verified: Cache<String, Verified>,
+    verified: BoundedCache<String, Verified>,
 }
 
 /// A token with a valid signature, which may not be valid yet or have expired.
@@ -112,7 +112,7 @@ impl Tokens {
             issuer: config.issuer.clone(),
             audience: config.audience.clone(),
             validation,
-            verified: Cache::new(REMEMBERED),
+            verified: BoundedCache::new(REMEMBERED),
         })
     }
 

@@ -108,6 +108,38 @@ async fn rul_7_validations_warn_and_reject() {
 }
 
 #[actix_web::test]
+async fn a_validation_over_its_time_limit_rejects_the_command_and_has_no_effect() {
+    let fixture = fixture_with("[business_rules]\nguard_rule = '1ms'\n").await;
+    let id = deal(&fixture, "D").await;
+    // A thousand states for each of thousands of characters: slow on every machine.
+    let slow = condition("description", "MATCHES", json!("(a{1,50}b?){1,20}c"));
+    let actions = json!([
+        action("NOTIFY", json!({"message": "m", "recipients": ["role:admin"]})),
+        message("SHOW_WARNING", "Shown by no one"),
+    ]);
+    let fields = json!({
+        "eventType": "updated", "conditionExpression": {"operator": "OR", "rules": vec![slow; 20]},
+        "successActions": actions, "failureActions": actions,
+    });
+    fixture
+        .create(RULES, with(rule("slow", "VALIDATION", "customers.deal"), fields))
+        .await;
+
+    let rejected = put(&fixture, &json!({"id": id, "description": "a".repeat(4000)})).await;
+
+    assert_eq!(
+        (rejected.status, &rejected.json()["code"]),
+        (422, &json!("business_rule_blocked"))
+    );
+    assert_eq!(rejected.json()["messages"], json!([]));
+    assert_eq!(stored(&fixture, id).await["description"], Value::Null);
+    let logged = &logs(&fixture).await[0];
+    assert_eq!(logged["errorMessage"], "timeout", "{logged}");
+    let (_, page) = fixture.app.get(&fixture.a.token, "/notifications").await;
+    assert_eq!(page["total"], 0);
+}
+
+#[actix_web::test]
 async fn creations_and_deletions_are_validated() {
     let fixture = fixture().await;
     let id = deal(&fixture, "Keep").await;

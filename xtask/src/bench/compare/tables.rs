@@ -10,6 +10,10 @@ use super::verdict::{Target, Verdict};
 
 /// Maximum memory before the first request, in MiB.
 const MEMORY: Target = Target::Most(40.0);
+/// Maximum memory after the first sign-in, in MiB.
+const SIGNED_IN_MEMORY: Target = Target::Most(60.0);
+/// Maximum size of the program, in MiB.
+const PROGRAM: Target = Target::Most(35.0);
 /// Maximum time until the server is ready, in milliseconds.
 const READY: Target = Target::Most(300.0);
 /// Maximum price of row-level security on the list of users, as a factor.
@@ -165,7 +169,7 @@ impl Report {
                     MEMORY,
                 )?;
                 let signed_in = mebibytes(start.signed_in_kib);
-                other(f, "memory after the first sign-in", signed_in, " MiB", Target::None)?;
+                other(f, "memory after the first sign-in", signed_in, " MiB", SIGNED_IN_MEMORY)?;
             }
         }
         other(
@@ -180,7 +184,7 @@ impl Report {
             "size of the program",
             mebibytes(self.program_bytes / 1024),
             " MiB",
-            Target::None,
+            PROGRAM,
         )
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use moka::sync::Cache;
+use backoffice_core::bounded_cache::BoundedCache;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
@@ -32,8 +32,8 @@ const KEPT: Duration = Duration::from_secs(3600);
 pub(crate) struct PartMemory {
     all: Arc<Semaphore>,
     slow: Arc<Semaphore>,
-    slow_tenants: Cache<Uuid, ()>,
-    shares: Cache<Uuid, Arc<Semaphore>>,
+    slow_tenants: BoundedCache<Uuid, ()>,
+    shares: BoundedCache<Uuid, Arc<Semaphore>>,
 }
 
 /// Memory for one part, until it is dropped.
@@ -50,11 +50,8 @@ impl PartMemory {
         Self {
             all: Arc::new(Semaphore::new(PARTS)),
             slow: Arc::new(Semaphore::new(PARTS_OF_SLOW_TENANTS)),
-            slow_tenants: Cache::builder()
-                .max_capacity(KEPT_SHARES)
-                .time_to_live(REMAINS_SLOW)
-                .build(),
-            shares: Cache::builder().max_capacity(KEPT_SHARES).time_to_idle(KEPT).build(),
+            slow_tenants: BoundedCache::builder(KEPT_SHARES).time_to_live(REMAINS_SLOW).build(),
+            shares: BoundedCache::builder(KEPT_SHARES).time_to_idle(KEPT).build(),
         }
     }
 
@@ -66,9 +63,9 @@ impl PartMemory {
     async fn wait(&self, tenant: Uuid) -> Result<Held<'_>, AcquireError> {
         let share = self
             .shares
-            .get_with(tenant, || Arc::new(Semaphore::new(share_of(tenant))));
+            .get_or_insert_with(tenant, || Arc::new(Semaphore::new(share_of(tenant))));
         let share = share.acquire_owned().await?;
-        let slow = match self.slow_tenants.contains_key(&tenant) {
+        let slow = match self.slow_tenants.get(&tenant).is_some() {
             true => Some(Arc::clone(&self.slow).acquire_owned().await?),
             false => None,
         };
