@@ -73,6 +73,11 @@ const ADDITIONS: &[Addition] = &[
         lines: "[profile.release.package.backoffice-{name}]\nopt-level = \"s\"",
     },
     Addition {
+        file: "Cargo.toml",
+        among: "[profile.dist.package.backoffice-",
+        lines: "[profile.dist.package.backoffice-{name}]\nopt-level = \"z\"",
+    },
+    Addition {
         file: "apps/server/Cargo.toml",
         among: " = [\"dep:backoffice-",
         lines: "{name} = [\"dep:backoffice-{name}\"]",
@@ -308,8 +313,10 @@ mod tests {
             let section = |title: &str| text.split("\n[").find(|section| section.starts_with(title));
             let dependencies = section("workspace.dependencies]").expect("dependencies");
             assert!(dependencies.contains(&format!("\nbackoffice-{name} = ")), "{name}");
-            let profile = section(&format!("profile.release.package.backoffice-{name}]"));
-            assert_eq!(profile.map(|text| text.matches(" = ").count()), Some(1), "{name}");
+            for profile in ["release", "dist"] {
+                let profile = section(&format!("profile.{profile}.package.backoffice-{name}]"));
+                assert_eq!(profile.map(|text| text.matches(" = ").count()), Some(1), "{name}");
+            }
         }
     }
 
