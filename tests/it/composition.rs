@@ -1,7 +1,6 @@
 //! A module that is not enabled leaves no route, feature, table or path of the API document.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use actix_web::http::Method;
 use backoffice_core::config::Config;
@@ -228,15 +227,11 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
     }
 }
 
-/// Returns the lowest number of statements of a request with warm caches; background work sends statements of its own at times.
+/// Returns the number of statements of a request with warm caches.
 async fn fewest(app: &TestApp, token: &str, target: &str) -> u64 {
-    let mut counts = Vec::new();
-    for _ in 0..8 {
-        let request = app.request(Method::GET, target).bearer(token);
-        let (response, count) = app.count_statements(request.send()).await;
+    app.fewest_statements(async || {
+        let response = app.request(Method::GET, target).bearer(token).send().await;
         assert_eq!(response.status, 200, "{target}: {}", response.text());
-        counts.push(count);
-        actix_web::rt::time::sleep(Duration::from_millis(20)).await;
-    }
-    counts.into_iter().min().expect("some requests")
+    })
+    .await
 }

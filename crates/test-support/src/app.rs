@@ -26,6 +26,12 @@ use crate::{
     TestStream,
 };
 
+/// Runs of [`TestApp::fewest_statements`].
+const RUNS_OF_FEWEST: u32 = 8;
+
+/// Time between two runs of [`TestApp::fewest_statements`]: background work of the last one ends in it.
+const PAUSE_OF_FEWEST: std::time::Duration = std::time::Duration::from_millis(20);
+
 /// Sends a request. The flag says whether the response is compared with the API document.
 type Handler = Box<dyn Fn(test::TestRequest, bool) -> LocalBoxFuture<'static, TestStream>>;
 
@@ -302,6 +308,21 @@ impl TestApp {
         let before = self.proxy().count();
         let output = work.await;
         (output, self.proxy().count() - before)
+    }
+
+    /// Returns the lowest number of statements of eight runs. Tests with background work count by it, because that work sends statements of
+    /// its own between those of the runs.
+    ///
+    /// # Panics
+    /// As [`TestApp::proxy`].
+    pub async fn fewest_statements(&self, mut run: impl AsyncFnMut()) -> u64 {
+        let mut fewest = u64::MAX;
+        for _ in 0..RUNS_OF_FEWEST {
+            let ((), statements) = self.count_statements(run()).await;
+            fewest = fewest.min(statements);
+            rt::time::sleep(PAUSE_OF_FEWEST).await;
+        }
+        fewest
     }
 }
 
