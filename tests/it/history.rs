@@ -21,9 +21,14 @@ pub(crate) async fn entries(app: &TestApp, caller: &Account, query: &str) -> Vec
     body["items"].as_array().expect("a list").clone()
 }
 
-/// Returns one entry that the caller sees.
+/// Returns one entry that the caller sees. Entries of other resources are not read, because an entry has all images of its records.
 pub(crate) async fn entry(app: &TestApp, caller: &Account, log_id: Uuid) -> Value {
-    let all = entries(app, caller, "limit=1000").await;
-    let found = all.into_iter().find(|entry| id(&entry["id"]) == log_id);
+    let sql = format!("select resource_id from audit_action_logs where id = '{log_id}'");
+    let query = match app.rows(&sql).await[0]["resource_id"].as_str() {
+        Some(resource) => format!("resourceId={resource}&limit=1000"),
+        None => "limit=1000".to_owned(),
+    };
+    let found = entries(app, caller, &query).await;
+    let found = found.into_iter().find(|entry| id(&entry["id"]) == log_id);
     found.unwrap_or_else(|| panic!("{log_id} is listed"))
 }
