@@ -26,6 +26,19 @@ pub(super) struct Entry {
     pub(super) parameters: Vec<Option<String>>,
 }
 
+/// PostgreSQL logs a statement after responding to it. The relay gathers commits for 20 ms, so its statements about a commit come later than this.
+const LOGGED_WITHIN: Duration = Duration::from_millis(10);
+
+/// Looks for due events, [`BETWEEN_LOOKS`] apart, in which all must have been delivered.
+const LOOKS: u32 = 1200;
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Whether an event is due for a subscriber.
+const IS_DUE: &str = "select exists (select from core_event_cursors c \
+    join core_event_streams s on s.tenant_id = c.tenant_id and s.name = 'log' \
+    where c.last_seq < s.last_seq and c.next_at <= now())";
+
 /// Marks the first line of a message and names the program that caused it.
 const PREFIX: &str = "@backoffice@ ";
 
@@ -55,17 +68,39 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    /// Returns the statements logged while `work` runs.
+    /// Waits until no event is due, then returns the statements logged while `work` runs. Those of the relay, after a commit, are not among them.
+    ///
+    /// # Errors
+    /// As [`wait_for_deliveries`], and those of the work.
     pub(super) fn during(&self, work: impl FnOnce() -> Result<()>) -> Result<Vec<Entry>> {
+        wait_for_deliveries(self.database)?;
         let mut file = File::open(&self.file)?;
-        file.seek(SeekFrom::End(0))?;
+        let start = file.seek(SeekFrom::End(0))?;
         work()?;
-        // PostgreSQL logs a statement after responding to it.
-        pause(Duration::from_millis(200));
+        pause(LOGGED_WITHIN);
+        let end = file.metadata()?.len();
         let mut text = String::new();
-        file.read_to_string(&mut text)?;
+        file.take(end - start).read_to_string(&mut text)?;
         Ok(entries(&text))
     }
+}
+
+/// Waits until no event is due.
+///
+/// # Errors
+/// When events are still due after two minutes.
+pub(super) fn wait_for_deliveries(database: &Database) -> Result<()> {
+    let mut looks = 0;
+    while database.text(IS_DUE)? == "t" {
+        looks += 1;
+        if looks > LOOKS {
+            return Err("events are still due".into());
+        }
+        pause(BETWEEN_LOOKS);
+    }
+    // The relay looks again after its last delivery.
+    pause(Duration::from_millis(200));
+    Ok(())
 }
 
 fn entries(log: &str) -> Vec<Entry> {

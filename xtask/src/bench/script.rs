@@ -36,11 +36,20 @@ pub(super) fn write(
         first.iter().filter(is_run).collect(),
         second.iter().filter(is_run).collect(),
     );
-    let same = runs.len() == again.len() && runs.iter().zip(&again).all(|(one, other)| one.sql == other.sql);
-    if !same || runs.is_empty() {
+    if runs.is_empty() {
+        return Err(format!("{} ran no statement", subject.title).into());
+    }
+    if let Some(number) = difference(&runs, &again) {
+        let sql = |entries: &[&Entry]| -> String {
+            let entry = entries.get(number);
+            entry.map_or_else(|| "none".to_owned(), |entry| entry.sql.chars().take(300).collect())
+        };
         return Err(format!(
-            "{} did not run the same statements twice: {first:#?} {second:#?}",
-            subject.title
+            "{} did not run the same statements twice; statement {}: {} / {}",
+            subject.title,
+            number + 1,
+            sql(&runs),
+            sql(&again)
         )
         .into());
     }
@@ -65,6 +74,15 @@ pub(super) fn write(
         values: writer.values,
         statements: runs.len(),
         prepared: first.len() - runs.len(),
+    })
+}
+
+/// Returns the index of the first statement that only one of the lists has at its place.
+fn difference(first: &[&Entry], second: &[&Entry]) -> Option<usize> {
+    let longer = first.len().max(second.len());
+    (0..longer).find(|&number| match (first.get(number), second.get(number)) {
+        (Some(one), Some(other)) => one.sql != other.sql,
+        _ => true,
     })
 }
 

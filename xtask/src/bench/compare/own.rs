@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::super::capture::{Entry, Kind, Log};
+use super::super::capture::{Entry, Kind, Log, wait_for_deliveries};
 use super::super::database::{APPLICATION, BYPASSING, PASSWORD};
 use super::super::http::Client;
 use super::super::load::{Load, Requests, run};
@@ -98,6 +98,8 @@ fn alone(bench: &Bench<'_>, site: &Site, role: &str, script: &Script) -> Result<
 
 /// Captures the statements of one request on a warm connection as a script.
 fn captured(bench: &Bench<'_>, server: &Server, token: &str, subject: &Subject) -> Result<Script> {
+    // Before the client connects: the server closes a connection that is silent for as long as the deliveries of the earlier loads take.
+    wait_for_deliveries(bench.database)?;
     let mut client = Client::connect(server.api())?;
     let start = start_of_rounds();
     for round in 0..20 {
