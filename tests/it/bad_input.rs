@@ -188,6 +188,9 @@ fn paths(response: &TestResponse) -> Vec<String> {
     paths
 }
 
+/// Endpoints that browsers visit: a destination that is no path on this site is replaced, whatever it contains.
+const ALWAYS_REDIRECT: [&str; 2] = ["/auth/session/refresh", "/auth/autologin"];
+
 #[actix_web::test]
 async fn nul_bytes_are_rejected() {
     let setting = Setting::new(Fixture::new().await).await;
@@ -219,6 +222,10 @@ async fn nul_bytes_are_rejected() {
             let nul = call.clone().with_query(name.as_str().expect("a name"), "a\0b");
             let response = send(&setting, &info, &entry, &nul).await;
 
+            if ALWAYS_REDIRECT.contains(&info.path) {
+                assert!(matches!(response.status, 302 | 307), "{nul}: {}", response.text());
+                continue;
+            }
             assert_eq!(response.status, 400, "{nul}: {}", response.text());
             assert_shape(&info, &response, &nul);
         }

@@ -76,7 +76,7 @@ pub mod commands {
 /// Invitations, for modules that invite users by commands of their own.
 pub mod invitation {
     pub use crate::sessions::one_time_token::NewToken;
-    pub use crate::users::invitation::{Recipient, issue, mail, mint};
+    pub use crate::users::invitation::{issue, mail, mint};
 }
 
 /// Reads. Every statement starts from a scope.

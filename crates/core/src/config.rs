@@ -107,19 +107,19 @@ impl Config {
     /// Rejects unknown sections.
     ///
     /// # Errors
-    /// Names the first unknown section.
-    pub fn check_sections<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), ConfigError> {
+    /// Names the first unknown section, and the known ones.
+    pub fn check_sections<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
         let Ok(table) = self.raw.cache.clone().into_table() else {
             return Ok(());
         };
+        let mut sections: Vec<&str> = CORE_SECTIONS.iter().copied().chain(known).collect();
+        sections.sort_unstable();
         let mut names: Vec<&String> = table.keys().collect();
         names.sort();
         for name in names {
-            if !CORE_SECTIONS.contains(&name.as_str()) && !known.clone().any(|section| section == name) {
-                return Err(ConfigError::new(
-                    name,
-                    "unknown section; `backoffice config` lists the known ones",
-                ));
+            if !sections.contains(&name.as_str()) {
+                let message = format!("unknown section; the known ones are {}", sections.join(", "));
+                return Err(ConfigError::new(name, message));
             }
         }
         Ok(())

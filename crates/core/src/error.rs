@@ -214,6 +214,12 @@ impl Rejection {
             .with("fields", json!(fields))
     }
 
+    /// Creates the 403 of an undo or redo in an organization outside of the caller's scope.
+    #[must_use]
+    pub fn organization_scope_violation() -> Self {
+        Self::forbidden("Organization scope violation")
+    }
+
     /// Creates the 503 of the conventions.
     #[must_use]
     pub fn unavailable() -> Self {

@@ -40,6 +40,7 @@ pub mod registry;
 pub mod retention;
 pub mod scope;
 mod selection;
+pub mod shares;
 pub mod shutdown;
 pub mod slug;
 pub mod text;

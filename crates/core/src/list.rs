@@ -318,21 +318,17 @@ impl Order {
     }
 }
 
-/// Returns the pattern for `ilike` that finds `search` as a substring, with literal wildcards; `None` for an absent or blank search.
+/// Returns the pattern for `ilike` that finds `search` as a substring, with literal wildcards; `None` for an absent or blank search. `path` is the
+/// parameter or field that has the search.
 ///
 /// # Errors
 /// 400 when the search is too long.
-pub fn search_pattern(search: Option<&str>) -> Result<Option<String>> {
+pub fn search_pattern(path: &str, search: Option<&str>) -> Result<Option<String>> {
     let Some(search) = search.map(str::trim).filter(|search| !search.is_empty()) else {
         return Ok(None);
     };
     if search.chars().count() > MAX_SEARCH_LENGTH {
-        return Err(Rejection::invalid(vec![Detail::new(
-            "search",
-            "must be at most 200 characters",
-            "too_long",
-        )])
-        .into());
+        return Err(Rejection::invalid(vec![Detail::new(path, "must be at most 200 characters", "too_long")]).into());
     }
     let mut pattern = String::with_capacity(search.len() + 2);
     pattern.push('%');
@@ -370,7 +366,7 @@ mod tests {
     #[test]
     fn wildcards_in_a_search_are_literal() {
         assert_eq!(
-            search_pattern(Some(" 5%_\\ ")).expect("short"),
+            search_pattern("search", Some(" 5%_\\ ")).expect("short"),
             Some("%5\\%\\_\\\\%".to_owned())
         );
     }

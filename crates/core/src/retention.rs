@@ -22,9 +22,9 @@ struct Key {
     id: Uuid,
 }
 
-/// Creates the next three months of the logs and of the modules' monthly tables, drops the months that are past the configured retention, and counts
-/// those of the action log that are over. Any number of nodes may call it. Returns whether everything was done: partitions in use are left for the
-/// next call.
+/// Creates the next three months of the logs and of the modules' monthly tables, drops the months that are past their retention, with the versions,
+/// links and tombstones that only their entries needed, and counts the months of the action log that are over. Any number of nodes may call it.
+/// Returns whether everything was done: partitions in use are left for the next call.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -37,17 +37,46 @@ pub async fn maintain_logs(call: &Call) -> Result<bool> {
         complete &= drop_months(call, table).await?;
     }
     while count_month(&mut connection).await? {}
-    let retention_months = call.platform().audit().action.retention_months;
-    if retention_months > 0 {
+    if let Some(start) = log_start(call, &connection).await? {
         for statement in [FORGET_VERSIONS, FORGET_LINKS] {
-            forget(&mut connection, statement, call.now, retention_months).await?;
+            forget(&mut connection, statement, start).await?;
         }
         let entities = call.platform().registry().entities();
         for table in entities.filter_map(|entity| entity.tombstones()) {
-            purge(&mut connection, table, call.now, retention_months).await?;
+            purge(&mut connection, table, start).await?;
         }
     }
     Ok(complete)
+}
+
+#[derive(QueryableByName)]
+struct LogStart {
+    #[diesel(sql_type = Timestamptz)]
+    starts_at: Timestamp,
+}
+
+const LOG_START: &str = "\
+select date_trunc('month', least($1 - make_interval(months => $2), $1 - t.kept), 'utc') as starts_at
+from core_monthly_tables t where t.name = $3";
+
+/// Returns the start of the oldest month that the action log keeps; `None` if it keeps all months. An undo can need what was deleted or replaced
+/// since then. A month is dropped when it is past the configured retention and past the one with which `migrate` ran last: a shorter retention
+/// deletes nothing before the next `migrate`.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn log_start(call: &Call, connection: &AsyncPgConnection) -> Result<Option<Timestamp>> {
+    let months = call.platform().audit().action.retention_months;
+    if months == 0 {
+        return Ok(None);
+    }
+    let found: LogStart = sql_query(LOG_START)
+        .bind::<Timestamptz, _>(call.now)
+        .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
+        .bind::<Text, _>(ACTION_LOG)
+        .get_result(&mut &*connection)
+        .await?;
+    Ok(Some(found.starts_at))
 }
 
 /// Drops old months in a transaction of their own, which changes the version of their lists. Returns whether no old month is left.
@@ -87,14 +116,13 @@ async fn count_month(connection: &mut AsyncPgConnection) -> Result<bool> {
 }
 
 /// Deletes the versions and links whose entries were dropped, 5000 rows at a time in the order of the key.
-async fn forget(connection: &mut AsyncPgConnection, statement: &str, now: Timestamp, months: u32) -> Result<()> {
+async fn forget(connection: &mut AsyncPgConnection, statement: &str, log_start: Timestamp) -> Result<()> {
     let (mut tenant, mut id) = (Uuid::nil(), Uuid::nil());
     loop {
         let last: Option<Key> = sql_query(statement)
             .bind::<SqlUuid, _>(tenant)
             .bind::<SqlUuid, _>(id)
-            .bind::<Timestamptz, _>(now)
-            .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
+            .bind::<Timestamptz, _>(log_start)
             .get_result(connection)
             .await
             .optional()?;
@@ -115,13 +143,12 @@ struct Purged {
 
 /// Deletes the tombstones that no entry can restore any more, 5000 at a time. Tombstones that are still referenced are kept until the next
 /// time.
-async fn purge(connection: &mut AsyncPgConnection, table: &str, now: Timestamp, months: u32) -> Result<()> {
+async fn purge(connection: &mut AsyncPgConnection, table: &str, log_start: Timestamp) -> Result<()> {
     let (mut tenant, mut id, mut gone) = (Uuid::nil(), Uuid::nil(), 0);
     loop {
         let batch: Purged = sql_query(PURGE)
             .bind::<Text, _>(table)
-            .bind::<Timestamptz, _>(now)
-            .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX))
+            .bind::<Timestamptz, _>(log_start)
             .bind::<SqlUuid, _>(tenant)
             .bind::<SqlUuid, _>(id)
             .get_result(connection)
@@ -140,7 +167,7 @@ async fn purge(connection: &mut AsyncPgConnection, table: &str, now: Timestamp, 
 
 const PURGE: &str = "\
 select last_tenant, last_id, gone
-from audit_purge_tombstones($1::regclass, date_trunc('month', $2 - make_interval(months => $3), 'utc'), $4, $5)";
+from audit_purge_tombstones($1::regclass, $2, $3, $4)";
 
 const FORGET_VERSIONS: &str = "\
 with batch as (
@@ -148,7 +175,7 @@ with batch as (
 ), gone as (
     delete from audit_resource_versions v using batch b
     where v.tenant_id = b.tenant_id and v.id = b.id
-        and v.last_log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
+        and v.last_log_id < audit_lowest_id($3)
 )
 select tenant_id, id from batch order by tenant_id desc, id desc limit 1";
 
@@ -158,6 +185,6 @@ with batch as (
 ), gone as (
     delete from audit_action_links l using batch b
     where l.tenant_id = b.tenant_id and l.id = b.id
-        and l.log_id < audit_lowest_id(date_trunc('month', $3 - make_interval(months => $4), 'utc'))
+        and l.log_id < audit_lowest_id($3)
 )
 select tenant_id, id from batch order by tenant_id desc, id desc limit 1";

@@ -109,7 +109,27 @@ impl Client {
     /// # Errors
     /// When the request may not be sent, or there is no response.
     pub async fn send(&self, request: http::Request<Body>) -> Result<http::Response<Body>, Error> {
-        let outcome = self.try_send(request).await;
+        self.send_counted(request, None).await
+    }
+
+    /// Sends a request like [`Client::send`]. The request with its whole response may last for `longest`, whatever the options of the client say.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; the read of a body that arrives later fails too.
+    pub async fn send_within(
+        &self,
+        request: http::Request<Body>,
+        longest: Duration,
+    ) -> Result<http::Response<Body>, Error> {
+        self.send_counted(request, Some(longest)).await
+    }
+
+    async fn send_counted(
+        &self,
+        request: http::Request<Body>,
+        longest: Option<Duration>,
+    ) -> Result<http::Response<Body>, Error> {
+        let outcome = self.try_send(request, longest).await;
         if let Err(Error::Rejected(reason)) = &outcome {
             metrics::counter!("egress_refused_total").increment(1);
             tracing::warn!(%reason, "a request to an address that a tenant chose was not sent");
@@ -117,10 +137,17 @@ impl Client {
         outcome
     }
 
-    async fn try_send(&self, request: http::Request<Body>) -> Result<http::Response<Body>, Error> {
+    async fn try_send(
+        &self,
+        request: http::Request<Body>,
+        longest: Option<Duration>,
+    ) -> Result<http::Response<Body>, Error> {
         let url = Url::parse(&request.uri().to_string()).map_err(|_| Error::Invalid)?;
         self.egress.check(&url)?;
-        let request = reqwest::Request::try_from(request).map_err(|_| Error::Invalid)?;
+        let mut request = reqwest::Request::try_from(request).map_err(|_| Error::Invalid)?;
+        if longest.is_some() {
+            *request.timeout_mut() = longest;
+        }
         let response = self.http.execute(request).await.map_err(Error::of)?;
         Ok(response.into())
     }
@@ -144,7 +171,7 @@ impl Error {
     }
 }
 
-/// Reads a whole body of at most `most` bytes.
+/// Reads a whole body of at most `most` bytes. Memory is allocated for bytes that arrived, not for those that the peer announces.
 ///
 /// # Errors
 /// When it is longer, or the connection ends.

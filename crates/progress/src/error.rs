@@ -9,7 +9,7 @@ pub enum Error {
     /// The job does not exist or is not visible to the caller.
     #[error("Not found")]
     NotFound,
-    /// The job belongs to another requester, and the caller may not manage the jobs of others.
+    /// The job belongs to another requester, and no feature allows this for the jobs of others.
     #[error("Only its owner can do this")]
     NotOwner,
     /// The job has ended.

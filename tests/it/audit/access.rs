@@ -46,6 +46,30 @@ async fn aud_10_tokens_that_are_not_the_callers_all_look_alike() {
 }
 
 #[actix_web::test]
+async fn aud_10_an_entry_of_no_organization_needs_the_wider_feature_in_the_whole_tenant() {
+    let fixture = Fixture::new().await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    let own = ["auth.roles.*", "audit_logs.undo_self", "audit_logs.redo_self"];
+    let of_others = ["audit_logs.undo_tenant", "audit_logs.redo_tenant"];
+    fixture.role(a, "Editor", &own, None).await;
+    fixture.role(a, "Of child", &of_others, Some(&[a.child])).await;
+    fixture.role(a, "Of all", &of_others, None).await;
+    let limited = fixture.account(a, "limited@alpha.test", &["Editor", "Of child"]).await;
+    let wide = fixture.account(a, "wide@alpha.test", &["Editor", "Of all"]).await;
+    let done = rename(&fixture, &a.tenant_admin, a.role, "By the admin").await;
+
+    let undone = app.undo(&limited.token, &done).await;
+
+    assert_eq!(undone, (400, unavailable()));
+    assert_eq!(name_of(&fixture, a.role).await, "By the admin");
+    assert_eq!(app.undo(&wide.token, &done).await.0, 200);
+    let redone = app.redo(&limited.token, &done).await;
+    assert_eq!(redone, (400, json!({"error": "Redo target not available"})));
+    assert_eq!(name_of(&fixture, a.role).await, "Clerk");
+    assert_eq!(app.redo(&wide.token, &done).await.0, 200);
+}
+
+#[actix_web::test]
 async fn aud_11_undo_needs_its_feature_and_that_of_the_command() {
     let fixture = Fixture::new().await;
     let (app, tenant_admin) = (&fixture.app, &fixture.a.tenant_admin);

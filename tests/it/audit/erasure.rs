@@ -2,6 +2,7 @@
 
 use backoffice_core::{Call, erasure, retention};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{rename, user};
 use crate::call::Call as Request;
@@ -88,6 +89,57 @@ async fn tombstones_go_when_no_entry_can_bring_them_back() {
     maintain(&fixture).await;
     maintain(&fixture).await;
     assert_eq!(tombs().await, json!({"users": 0, "organizations": 0, "rows": rows - 3}));
+}
+
+#[actix_web::test]
+async fn a_shorter_retention_deletes_nothing_that_the_log_still_needs() {
+    let builder = crate::fixture::builder().config("[audit.action]\nretention_months = 1\n");
+    let fixture = Fixture::of(builder).await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    // The retention that `migrate` has stored.
+    let keep = async |kept: &str| {
+        let sql = format!("update core_monthly_tables set kept = '{kept}' where name = 'audit_action_logs'");
+        assert_eq!(app.sql(&sql).await, 1);
+    };
+    keep("24 months").await;
+    let delete = async |id: Uuid| {
+        let call = Request::delete("/auth/users", id);
+        call.send(app, &a.tenant_admin.token).await.undoable_write()
+    };
+    let (first, second) = (delete(a.user.id).await, delete(a.colleague.id).await);
+    let old = "audit_lowest_id(timestamptz '2026-06-10')";
+    for sql in [
+        "update auth_users set deleted_at = '2026-06-10' where deleted_at is not null".to_owned(),
+        format!(
+            "update audit_resource_versions set last_log_id = {old}
+             where resource_kind = 'auth.user' and resource_id in ('{}', '{}')",
+            first.resource, second.resource
+        ),
+        format!(
+            "insert into audit_action_links (tenant_id, id, resource_kind, resource_id, log_id)
+             values ('{0}', {old}, 'a.b', 'c', {old}), ('{0}', gen_random_uuid(), 'a.b', 'd', {old})",
+            a.tenant
+        ),
+    ] {
+        assert_eq!(app.sql(&sql).await, 2, "{sql}");
+    }
+    let left = async || {
+        let sql = format!(
+            "select (select count(*) from auth_users where deleted_at is not null) as users,
+                (select count(*) from audit_resource_versions where last_log_id = {old}) as versions,
+                (select count(*) from audit_action_links where log_id = {old}) as links"
+        );
+        app.rows(&sql).await.remove(0)
+    };
+
+    maintain(&fixture).await;
+
+    assert_eq!(left().await, json!({"users": 2, "versions": 2, "links": 2}));
+    assert_eq!(app.undo(&a.tenant_admin.token, &first).await.0, 200);
+    keep("1 month").await;
+    maintain(&fixture).await;
+    assert_eq!(left().await, json!({"users": 0, "versions": 0, "links": 0}));
+    assert_eq!(app.undo(&a.tenant_admin.token, &second).await.0, 400);
 }
 
 #[actix_web::test]

@@ -15,6 +15,7 @@ mod reads;
 mod restored;
 mod scale;
 mod secrets;
+mod truncated;
 
 use backoffice_test_support::UndoableWrite;
 use serde_json::{Value, json};

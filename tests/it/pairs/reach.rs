@@ -157,6 +157,42 @@ async fn acc_41_by_key_log_and_undo_a_feature_stays_where_it_is_granted() {
 }
 
 #[actix_web::test]
+async fn acc_41_what_was_undone_later_is_redone_first_in_whatever_organization_it_is() {
+    let fixture = Fixture::new().await;
+    let (app, tenant_fixture) = (&fixture.app, &fixture.a);
+    customers::seed(&fixture, tenant_fixture).await;
+    let (inside, _) = deal(&fixture, tenant_fixture, tenant_fixture.child).await;
+    let deals = ["customers.deals.*"];
+    fixture
+        .role(tenant_fixture, "Deals", &deals, Some(&[tenant_fixture.parent]))
+        .await;
+    let wide = ["customers.pipelines.*", "audit_logs.undo_self", "audit_logs.redo_self"];
+    fixture.role(tenant_fixture, "Wide", &wide, None).await;
+    let who = fixture
+        .account(tenant_fixture, "who@alpha.test", &["Deals", "Wide"])
+        .await;
+    let body = json!({"id": inside, "title": "Changed"});
+    let renamed = app.send(&who.token, Method::PUT, DEALS, body).await;
+    // The pipeline and its stages are in `other`, where the user has no deals.
+    let order = [Customer::SecondFreeStage, Customer::FreeStage].map(|stage| stage.of(tenant_fixture));
+    let body = json!({"pipelineId": Customer::FreePipeline.of(tenant_fixture), "ids": order});
+    let path = "/customers/pipeline-stages/reorder";
+    let reordered = app.send(&who.token, Method::POST, path, body).await;
+    for write in [&renamed, &reordered] {
+        let (status, body) = app.undo(&who.token, write).await;
+        assert_eq!(status, 200, "{body}");
+    }
+
+    let early = app.redo(&who.token, &renamed).await;
+
+    assert_eq!(early, (400, json!({"error": "Redo target not available"})));
+    for write in [&reordered, &renamed] {
+        let (status, body) = app.redo(&who.token, write).await;
+        assert_eq!(status, 200, "{body}");
+    }
+}
+
+#[actix_web::test]
 async fn acc_41_a_stream_carries_the_organizations_of_its_feature() {
     let fixture = Fixture::new().await;
     let tenant_fixture = &fixture.a;

@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "error",
     "batches",
     "turns",
+    "shares",
     "text",
     "decimal",
     "slug",

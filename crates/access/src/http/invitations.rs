@@ -1,6 +1,6 @@
 //! Invitations: users who set their first password with a link that is mailed to them.
 
-use backoffice_auth::invitation::{self, Recipient};
+use backoffice_auth::invitation;
 use backoffice_core::http::{Created, Json, Path, Routes, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::rate_limit::RateLimit;
@@ -89,12 +89,7 @@ async fn create_access_user(ctx: RequestContext, body: Json<NewAccessUser>) -> R
     let mut created = ctx
         .execute(&command, |id| Created(InvitedAccessUser { id, email_sent: false }))
         .await?;
-    let to = Recipient {
-        tenant: command.placement.tenant,
-        email: &command.email,
-        name: Some(&command.name),
-    };
-    created.0.email_sent = invitation::mail(&ctx, to, &command.token).await?;
+    created.0.email_sent = invitation::mail(&ctx, command.placement.tenant, created.0.id, &command.token).await?;
     Ok(created)
 }
 
@@ -136,11 +131,6 @@ async fn resend_access_invite(ctx: RequestContext, path: Path<UserPath>) -> Resu
     let command = ResendInvitation { id, token };
     let executed = ctx.execute(&command, |()| Json(ResentAccessInvite { email_sent: false }));
     let mut resent = found(executed.await)?;
-    let to = Recipient {
-        tenant: user.tenant_id,
-        email: &user.email,
-        name: user.name.as_deref(),
-    };
-    resent.0.email_sent = invitation::mail(&ctx, to, &command.token).await?;
+    resent.0.email_sent = invitation::mail(&ctx, user.tenant_id, user.id, &command.token).await?;
     Ok(resent)
 }

@@ -93,7 +93,7 @@ async fn list_access_users(
     let window = violations.keep(page.window());
     let filter = UserFilter {
         ids: violations.keep(by_id.0.requested()),
-        pattern: violations.keep(search_pattern(query.search.as_deref())),
+        pattern: violations.keep(search_pattern("search", query.search.as_deref())),
         role: query.role(&mut violations),
         status: query.status(&mut violations),
     };

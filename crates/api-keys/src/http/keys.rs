@@ -81,7 +81,7 @@ pub(super) async fn list_api_keys(
     let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
     let filter = KeyFilter {
         ids: violations.keep(by_id.0.requested()),
-        pattern: violations.keep(search_pattern(query.search.as_deref())),
+        pattern: violations.keep(search_pattern("search", query.search.as_deref())),
     };
     violations.check()?;
     let tenant = super::tenant(&ctx)?;

@@ -23,14 +23,12 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/users/consents", requires(&[acl::USERS_EDIT]), list_user_consents)
         .across_tenants()
-        .shows(&["auth.consent", "auth.user"])
         .about("What a user agreed to")
         .reads("auth.consent")
         .errors(ErrorShape::OkFalse)
         .rejects(&[404]);
     routes
         .get("/auth/profile/consents", Access::Authenticated, list_own_consents)
-        .shows(&["auth.consent", "auth.user"])
         .about("What the caller agreed to")
         .errors(ErrorShape::OkFalse);
     routes

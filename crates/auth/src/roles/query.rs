@@ -236,9 +236,10 @@ fn page_of_tenant(
         "select tenant_id, id, name, created_at, updated_at from ({own} union all {global}) as halves \
          order by name_norm, id limit {of_page}"
     );
-    // A filter by another tenant leaves only the global roles: no role has the largest id as its tenant.
+    // No role has the largest id as its tenant: a filter by another tenant leaves only the global roles, and these occur once for the platform.
     let tenant = match filter.tenant {
         Some(named) if named != tenant => Uuid::max(),
+        _ if tenant == PLATFORM_TENANT => Uuid::max(),
         _ => tenant,
     };
     let mut statement = sql_query(text)

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::commands::{CreateUser, InviteUser, RequestReset, UpdateUser, UserChanges};
 use super::query;
 use crate::accounts::Accounts;
-use crate::mails::letters::{self, Recipient};
+use crate::mails::letters;
 use crate::roles::commands::{CreateRole, RoleInput, UpdateRoleAcl};
 use crate::roles::grants::AclInput;
 use crate::roles::seed;
@@ -118,28 +118,23 @@ pub async fn set_password(
 /// Sends an account a link to choose a password: an invitation if there is no password yet, else a reset.
 ///
 /// # Errors
-/// 404 if the account does not exist; 500 if mail is not configured or can't be sent.
+/// 404 if the account does not exist, 409 if it is inactive; 500 if mail is not configured or can't be sent.
 pub async fn send_link(context: &RequestContext, id: Uuid) -> Result<()> {
     let call = context.call();
     if !letters::is_configured(call) {
         return Err(Error::InvitationNotConfigured.into());
     }
     let accounts: Arc<Accounts> = call.provided()?;
-    let found: Option<(Uuid, String, Option<String>, bool)> = {
+    let found: Option<(Uuid, bool)> = {
         let mut connection = context.read().await?;
         query::in_scope(context.scope())
             .filter(users::id.eq(id))
-            .select((
-                users::tenant_id,
-                users::email,
-                users::name,
-                users::password_hash.is_not_null(),
-            ))
+            .select((users::tenant_id, users::password_hash.is_not_null()))
             .first(&mut *connection)
             .await
             .optional()?
     };
-    let (tenant, email, name, has_password) = found.ok_or_else(|| Rejection::not_found("User not found"))?;
+    let (tenant, has_password) = found.ok_or_else(|| Rejection::not_found("User not found"))?;
     let (purpose, life) = match has_password {
         true => (Purpose::Reset, accounts.config.reset_ttl()),
         false => (Purpose::Invite, accounts.config.invite_ttl()),
@@ -158,12 +153,10 @@ pub async fn send_link(context: &RequestContext, id: Uuid) -> Result<()> {
         };
         context.execute(&command, |()| Json(Value::Null)).await?;
     }
-    let to = Recipient {
-        tenant,
-        email: &email,
-        name: name.as_deref(),
-    };
-    letters::send_link(call, &accounts, to, &token, purpose).await
+    match letters::send_link(call, &accounts, (tenant, id), &token, purpose).await? {
+        true => Ok(()),
+        false => Err(Rejection::not_found("User not found").into()),
+    }
 }
 
 /// Activates or deactivates an account.

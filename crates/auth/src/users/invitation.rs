@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::mails::letters;
-pub use crate::mails::letters::Recipient;
 use crate::sessions::one_time_token::{self, NewToken, Purpose};
 
 /// Longest time that a request waits for the mail server.
@@ -36,20 +35,22 @@ pub async fn issue(tx: &mut Tx<'_>, user: Uuid, token: &NewToken) -> Result<()> 
     Ok(())
 }
 
-/// Mails an invitation once, after the command that issued its token; waits for the mail server for at most 10 seconds, and holds no connection of
-/// the database meanwhile. Mail must be [configured](crate::is_mail_configured). Returns whether it was sent: a failure leaves user and token in place.
+/// Mails an invitation once to a user of a tenant, after the command that issued its token; waits for the mail server for at most 10 seconds, and
+/// holds no connection of the database meanwhile. Mail must be [configured](crate::is_mail_configured). Returns whether it was sent: a failure leaves
+/// user and token in place, and users who were deleted or deactivated meanwhile get no mail.
 /// The field `emailSent` of a response that is stored for an `Idempotency-Key` follows the result.
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn mail(ctx: &RequestContext, to: Recipient<'_>, token: &NewToken) -> Result<bool> {
+pub async fn mail(ctx: &RequestContext, tenant: Uuid, user: Uuid, token: &NewToken) -> Result<bool> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
-    let sending = letters::send_link(ctx.call(), &accounts, to, token, Purpose::Invite);
+    let sending = letters::send_link(ctx.call(), &accounts, (tenant, user), token, Purpose::Invite);
     match tokio::time::timeout(LONGEST_SENDING, sending).await {
-        Ok(Ok(())) => {
+        Ok(Ok(true)) => {
             ctx.amend_response("emailSent", &Value::Bool(true)).await?;
             Ok(true)
         }
+        Ok(Ok(false)) => Ok(false),
         Ok(Err(error)) => {
             tracing::warn!(%error, "invitation mail failed; it can be resent");
             Ok(false)

@@ -126,6 +126,9 @@ async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
     let (other, other_token) = fixture.user("ann@alpha.test", &[]).await;
     decide(&fixture, &fixture.a.token, "terms", true).await;
     let verified = async |token: &str| list(&fixture, token).await[0]["integrityVerified"].clone();
+    let response = fixture.app.request(Method::GET, "/auth/profile/consents");
+    let tag = response.bearer(&fixture.a.token).send().await.header("etag");
+    assert_eq!(tag, None, "a client would keep the list as it was before the change");
     assert_eq!(verified(&fixture.a.token).await, true);
 
     fixture

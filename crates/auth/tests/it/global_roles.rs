@@ -1,8 +1,11 @@
 //! Global roles, written by super administrators who selected a tenant.
 
+use std::collections::BTreeSet;
+
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::fixture::{Fixture, id_of};
 
@@ -113,4 +116,26 @@ async fn acc_30_the_role_superadmin_stays_as_it_is() {
             "{method} {path}"
         );
     }
+}
+
+#[actix_web::test]
+async fn acc_30_a_global_role_occurs_once_in_the_list_of_the_platform() {
+    let fixture = Fixture::new().await;
+    let created = in_tenant(&fixture, Method::POST, "/auth/roles", Some(json!({"name": "Auditor"}))).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let path = format!("/auth/roles?pageSize=100&tenantId={}", Uuid::nil());
+
+    let (status, body) = fixture.app.get(&fixture.root, &path).await;
+
+    assert_eq!(status, 200, "{body}");
+    let ids: Vec<&Value> = body["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .map(|role| &role["id"])
+        .collect();
+    let distinct: BTreeSet<String> = ids.iter().map(ToString::to_string).collect();
+    assert_eq!(ids.len(), distinct.len(), "{body}");
+    assert!(ids.contains(&&json!(id_of(&created.json()))), "{body}");
+    assert_eq!(body["total"], json!(ids.len()));
 }

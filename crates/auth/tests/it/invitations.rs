@@ -1,6 +1,7 @@
 //! Invitations: recipients, the effect of the link, its expiry.
 
 use actix_web::http::Method;
+use backoffice_auth::invitation;
 use backoffice_core::Cause;
 use backoffice_core::http::internal::{InternalCaller, InternalRequest};
 use backoffice_core::identity::{ActorKind, Identity};
@@ -400,4 +401,30 @@ async fn a_user_who_is_created_inactive_gets_no_invitation_even_if_asked() {
         200
     );
     assert_eq!(resend(&fixture, text(id)).await.1["emailSent"], true, "once active");
+}
+
+#[actix_web::test]
+async fn a_link_goes_to_the_address_that_the_user_has_when_it_is_sent() {
+    let fixture = fixture().await;
+    let (status, body) = create(&fixture, "old@alpha.test", json!({"sendInviteEmail": false})).await;
+    assert_eq!(status, 201, "{body}");
+    let ann = id_of(&body);
+    let context = fixture.app.system_context();
+    let token = invitation::mint(&context).expect("a token");
+    let moved = json!({"id": ann, "email": "new@alpha.test"});
+    let (status, body) = fixture.app.put(&fixture.a.token, "/auth/users", moved).await;
+    assert_eq!(status, 200, "{body}");
+    fixture.app.run_jobs().await;
+    assert_eq!(fixture.app.mail().take().len(), 1, "the notice to the old address");
+
+    let is_sent = invitation::mail(&context, fixture.a.id, ann, &token).await;
+
+    assert!(is_sent.expect("it is sent"));
+    let to: Vec<String> = fixture.app.mail().take().into_iter().map(|mail| mail.to).collect();
+    assert_eq!(to, ["new@alpha.test"]);
+    let inactive = json!({"id": ann, "isActive": false});
+    assert_eq!(fixture.app.put(&fixture.a.token, "/auth/users", inactive).await.0, 200);
+    let is_sent = invitation::mail(&context, fixture.a.id, ann, &token).await;
+    assert!(!is_sent.expect("nothing fails"), "the user is inactive");
+    assert_eq!(fixture.app.mail().take().len(), 0);
 }

@@ -56,3 +56,41 @@ async fn the_tenant_list_counts_live_users() {
 
     assert_eq!((status, list["items"][0]["usersCount"].as_i64()), (200, Some(1)));
 }
+
+#[actix_web::test]
+async fn undo_puts_nothing_into_an_organization_outside_of_the_scope() {
+    let fixture = Fixture::new().await;
+    let north = fixture.organization("North", None).await;
+    let south = fixture.organization("South", None).await;
+    let features = ["audit_logs.*", "auth.users.*", "directory.organizations.*"];
+    fixture.role("Local", &features, Some(&[north])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
+    let user = account(
+        &fixture.app,
+        Some(fixture.a.id),
+        Some(south),
+        "ann@alpha.test",
+        &[],
+        false,
+    )
+    .await;
+    let below = fixture.organization("Below", Some(south)).await;
+    let top = fixture.organization("Top", None).await;
+
+    for (path, body) in [
+        ("/auth/users", json!({"id": user, "organizationId": north})),
+        (ORGANIZATIONS, json!({"id": below, "parentId": north})),
+        (ORGANIZATIONS, json!({"id": top, "parentId": north})),
+    ] {
+        let moved = fixture.app.send(&fixture.a.token, Method::PUT, path, &body).await;
+        assert_eq!(moved.status, 200, "{body}: {}", moved.text());
+        let before = fixture.app.snapshot().await;
+
+        let rejected = fixture.app.undo(&local, &moved).await;
+
+        let violation = json!({"error": "Organization scope violation"});
+        assert_eq!(rejected, (403, violation), "{body}");
+        assert_eq!(fixture.app.snapshot().await, before, "{body}");
+        assert_eq!(fixture.app.undo(&fixture.a.token, &moved).await.0, 200, "{body}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Rules for passwords, and how they are stored.
 
 use actix_web::http::Method;
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -180,4 +181,32 @@ async fn acc_33_no_way_to_set_a_password_can_be_undone() {
     let (status, undoable) = fixture.app.get(&fixture.root, path).await;
     assert_eq!(status, 200, "{undoable}");
     assert!(!undoable.to_string().contains("auth.user.update"), "{undoable}");
+}
+
+#[actix_web::test]
+async fn acc_16_one_caller_who_sets_many_passwords_leaves_queue_positions_for_others() {
+    // A hash takes so long that requests which are sent together meet in the queue.
+    let fixture = Fixture::replacing("memory_kib = 8", "memory_kib = 65536\nthreads = 1").await;
+    let users = (0..40).map(|number| {
+        let email = format!("user{number}@alpha.test");
+        let body = json!({"email": email, "password": "a long password", "organizationId": fixture.a.organization});
+        let request = fixture.app.request(Method::POST, "/auth/users");
+        request.bearer(&fixture.a.token).json(&body).send()
+    });
+    let others = async { sign_in(&fixture, "admin@beta.test", PASSWORD).await };
+
+    let (responses, signed_in) = join(join_all(users), others).await;
+
+    assert_eq!(signed_in, 200);
+    let (created, rejected): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status == 201);
+    assert!(created.len() >= 4, "{}", created.len());
+    assert!(!rejected.is_empty(), "the queue has a position for each of them");
+    for response in rejected {
+        assert_eq!(
+            (response.status, response.header("retry-after").as_deref()),
+            (429, Some("1"))
+        );
+    }
+    let (status, body) = create(&fixture, "last@alpha.test", "a long password").await;
+    assert_eq!(status, 201, "{body}");
 }

@@ -381,3 +381,15 @@ async fn a_browser_without_a_session_is_not_counted() {
     let fresh = visit(&fixture, "/auth/session/refresh?redirect=/deals", Some(&token)).await;
     assert_eq!(fresh.header("location").as_deref(), Some("/deals"));
 }
+
+#[actix_web::test]
+async fn acc_10_a_target_with_a_null_character_is_replaced_too() {
+    let fixture = Fixture::with_config(CONFIG).await;
+    let (token, _) = session(&fixture, "/").await;
+
+    let refreshed = visit(&fixture, "/auth/session/refresh?redirect=/a%00", Some(&token)).await;
+    let signed_in = visit(&fixture, "/auth/autologin?redirect=/a%00", None).await;
+
+    let found = [refreshed, signed_in].map(|response| (response.status, response.header("location")));
+    assert_eq!(found, [(302, Some("/".to_owned())), (307, Some("/".to_owned()))]);
+}

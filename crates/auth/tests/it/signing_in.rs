@@ -1,6 +1,7 @@
 //! Details of signing in: the form, its cookies, the duration of a rejection, several tenants and several nodes.
 
 use std::cell::Cell;
+use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use actix_web::cookie::{Cookie, SameSite};
@@ -9,6 +10,8 @@ use backoffice_auth::Accounts;
 use backoffice_test_accounts::ORGANIZATIONS;
 use backoffice_test_support::Duration as Span;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::fixture::{Fixture, PASSWORD, account};
 
@@ -352,4 +355,31 @@ async fn acc_9_a_fresh_token_never_outlives_its_session() {
         let (status, body) = fixture.app.post("", "/auth/session/refresh", missing).await;
         assert_eq!((status, body["error"].as_str()), (400, Some("Missing refresh token")));
     }
+}
+
+#[actix_web::test]
+async fn acc_2_a_body_that_arrives_slowly_does_not_shorten_the_floor() {
+    let fixture = Fixture::replacing("0ms", "300ms").await;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("a bound listener has an address");
+    fixture.app.serve(listener);
+    let body = json!({"email": "nobody@alpha.test", "password": PASSWORD}).to_string();
+    let head = format!(
+        "POST /api/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    stream.write_all(head.as_bytes()).await.expect("it is read");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    fixture.app.advance(Span::milliseconds(300));
+    stream.write_all(body.as_bytes()).await.expect("it is read");
+
+    let mut response = String::new();
+    let released = tokio::time::timeout(Duration::from_millis(500), stream.read_to_string(&mut response)).await;
+    assert!(released.is_err(), "it is released too early: {response}");
+    fixture.app.advance(Span::milliseconds(300));
+    stream.read_to_string(&mut response).await.expect("it is closed");
+
+    assert!(response.starts_with("HTTP/1.1 401"), "{response}");
 }

@@ -384,6 +384,11 @@ async fn the_command_line_distinguishes_a_user_of_the_platform_from_one_of_a_ten
     assert_eq!(found(PLATFORM_TENANT).await, Some(of_platform));
     assert_eq!(found(fixture.a.id).await, Some(fixture.a.admin));
     assert_eq!(found(fixture.b.id).await, None);
+    let rejected = send_link(&context, of_platform).await.expect_err("an inactive user");
+    assert!(rejected.to_string().contains("deactivated"), "{rejected}");
+    set_active(&context, address, Some(PLATFORM_TENANT), true)
+        .await
+        .expect("the user of the platform");
     send_link(&context, of_platform).await.expect("a link by id");
     let issued = fixture.app.rows("select user_id from auth_one_time_tokens").await;
     assert_eq!(issued, [json!({"user_id": of_platform})]);

@@ -101,7 +101,7 @@ impl DeleteFilter {
         let tags = self.tags.as_ref().map(|list| list.texts("filter.tags"));
         let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
         let filter = ProductFilter {
-            pattern: violations.keep(search_pattern(self.search.as_deref())),
+            pattern: violations.keep(search_pattern("filter.search", self.search.as_deref())),
             found: None,
             ids: None,
             is_active: self.is_active,

@@ -12,12 +12,13 @@ use time::Duration;
 use uuid::Uuid;
 
 use super::changes;
-use super::entity::{AnyEntity, Depth, EntityRef, LockedRow, Transition};
+use super::entity::{AnyEntity, Depth, EntityRef, LockedRow, Locker, Transition};
 use super::execute::entity;
 use super::interceptor::{self, InterceptorContext};
 use super::snapshot::{Snapshot, Snapshots};
 use super::tx::{Tx, entered_organization};
 use super::versions::{self, Key};
+use crate::context::RequestContext;
 use crate::db::Recurring;
 use crate::error::{Rejection, Result};
 use crate::events::Event;
@@ -324,12 +325,13 @@ pub(super) fn keys(tx: &Tx<'_>, affected: &[AffectedResource]) -> Result<Vec<Key
     affected.iter().map(key).collect()
 }
 
-/// Locks the resources that exist and that the caller may see, by kind, then id; returns their keys.
-pub(super) async fn lock_visible(tx: &mut Tx<'_>, keys: &[Key]) -> Result<BTreeSet<Key>> {
+/// Locks the resources that exist and that the caller may see in this context, by kind, then id; returns their keys.
+pub(super) async fn lock_visible(tx: &mut Tx<'_>, context: &RequestContext, keys: &[Key]) -> Result<BTreeSet<Key>> {
     let mut visible = BTreeSet::new();
     for (kind, ids) in by_kind(keys.iter().copied()) {
         let ids: Vec<Uuid> = ids.into_iter().collect();
-        let mut locked = entity(tx.context(), kind)?.lock(tx.locker(), &ids).await?;
+        let locker = Locker { context, ..tx.locker() };
+        let mut locked = entity(context, kind)?.lock(locker, &ids).await?;
         tx.keep_locked(&mut locked);
         visible.extend(locked.into_iter().map(|one| (kind, one.id)));
     }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::deferred;
 use super::entity::{AnyEntity, Transition};
-use super::execute::{Execution, entity, is_failure, within_limit};
+use super::execute::{Execution, entity, exceeds_limit, is_failure};
 use super::interceptor::{self, Hook, InterceptorContext};
 use super::log::{self, EntryLocation, Failure, History, NewEntry, Versions};
 use super::snapshot::{Snapshot, Snapshots};
@@ -265,7 +265,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 outcomes.insert(*id, ItemOutcome::Unchanged);
                 continue;
             }
-            let (before, after, truncated) = within_limit(tx, &self.info, before, after);
+            let truncated = exceeds_limit(tx, &self.info, [before.as_ref(), after.as_ref()]);
             let log_id = tx.new_id();
             changes.push(Change {
                 log_id,

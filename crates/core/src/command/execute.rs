@@ -372,7 +372,7 @@ impl Execution<'_> {
             affected,
         } = change;
         let overwrote_secret = !tx.secrets_written().is_empty() && self.info.class != Class::Create;
-        let (before, after, truncated) = within_limit(tx, &self.info, before, after);
+        let truncated = exceeds_limit(tx, &self.info, [before.as_ref(), after.as_ref()]);
         let token = (self.info.undoable && !overwrote_secret && !truncated && !tx.stays())
             .then(|| UndoToken::new(log_id, tx.context().ids().random()));
         let entry = NewEntry {
@@ -395,20 +395,11 @@ impl Execution<'_> {
     }
 }
 
-/// Returns the snapshots to store: without the children if they would be too long, which the last value reports.
-pub(super) fn within_limit(
-    tx: &Tx<'_>,
-    info: &CommandInfo,
-    before: Option<Snapshot>,
-    after: Option<Snapshot>,
-) -> (Option<Snapshot>, Option<Snapshot>, bool) {
+/// Whether one of the snapshots is too long to be stored with its children.
+pub(super) fn exceeds_limit(tx: &Tx<'_>, info: &CommandInfo, snapshots: [Option<&Snapshot>; 2]) -> bool {
     let limit = tx.context().platform().audit().snapshot.max_bytes;
     let too_long = |snapshot: &Snapshot| snapshot.to_value().to_string().len() > limit;
-    if info.depth() == Depth::Tree && [&before, &after].into_iter().flatten().any(too_long) {
-        let bare = |snapshot: Option<Snapshot>| snapshot.map(Snapshot::without_children);
-        return (bare(before), bare(after), true);
-    }
-    (before, after, false)
+    info.depth() == Depth::Tree && snapshots.into_iter().flatten().any(too_long)
 }
 
 pub(super) fn operation(

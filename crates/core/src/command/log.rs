@@ -101,7 +101,9 @@ fn parent(entity: &dyn AnyEntity, shown: Option<&Snapshot>) -> Option<(String, S
 pub(super) struct NewEntry<'a> {
     pub(super) id: Uuid,
     pub(super) resource: Uuid,
+    /// Whole, even if it is stored without the children: the location and the kinds of the entry follow from it.
     pub(super) before: Option<&'a Snapshot>,
+    /// Whole as well.
     pub(super) after: Option<&'a Snapshot>,
     pub(super) changes: BTreeMap<String, Value>,
     pub(super) versions: Versions,
@@ -111,8 +113,19 @@ pub(super) struct NewEntry<'a> {
     pub(super) place: Option<EntryLocation>,
     pub(super) affected: Vec<AffectedResource>,
     pub(super) dropped: Vec<String>,
+    /// Whether the snapshots are stored without their children.
     pub(super) truncated: bool,
     pub(super) events: Vec<Event>,
+}
+
+impl NewEntry<'_> {
+    /// Returns a snapshot of the entry as it is stored.
+    pub(super) fn stored(&self, snapshot: Option<&Snapshot>) -> Option<Value> {
+        if self.truncated {
+            return snapshot.map(Snapshot::to_value_without_children);
+        }
+        snapshot.map(Snapshot::to_value)
+    }
 }
 
 #[derive(QueryableByName)]
@@ -235,8 +248,8 @@ pub(super) async fn write(
         .bind::<Nullable<Timestamptz>, _>(expires_at)
         .bind::<Nullable<SqlUuid>, _>(entry.history.source())
         .bind::<Nullable<Text>, _>(entry.history.word())
-        .bind::<Nullable<Jsonb>, _>(entry.before.map(Snapshot::to_value))
-        .bind::<Nullable<Jsonb>, _>(entry.after.map(Snapshot::to_value))
+        .bind::<Nullable<Jsonb>, _>(entry.stored(entry.before))
+        .bind::<Nullable<Jsonb>, _>(entry.stored(entry.after))
         .bind::<Nullable<Jsonb>, _>((!entry.changes.is_empty()).then(|| json!(entry.changes)))
         .bind::<Nullable<Jsonb>, _>(Some(entry_context(context, command, &entry)))
         .bind::<Array<Text>, _>(entry.changes.keys().cloned().collect::<Vec<_>>())

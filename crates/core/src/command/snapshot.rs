@@ -120,9 +120,10 @@ impl Snapshot {
         Value::Object(self.0.clone())
     }
 
-    pub(crate) fn without_children(mut self) -> Self {
-        self.0.remove(CHILDREN);
-        self
+    /// Returns the snapshot as a JSON value, without the child rows.
+    pub(crate) fn to_value_without_children(&self) -> Value {
+        let own = self.0.iter().filter(|(name, _)| *name != CHILDREN);
+        Value::Object(own.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
     pub(crate) fn updated_at(&self) -> Option<Timestamp> {

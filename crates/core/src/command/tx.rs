@@ -259,11 +259,12 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Locks the organizations into which undo or redo puts records, as [`Tx::keep_organization`] does, whatever the caller's scope. Without the
-    /// directory there is nothing to lock.
+    /// Locks the organizations into which undo or redo puts records, as [`Tx::keep_organization`] does. Without the directory there is nothing to
+    /// lock.
     ///
     /// # Errors
-    /// The conflict of undo and redo, when one of them is not live or belongs to another tenant.
+    /// The conflict of undo and redo when one of them is not live or belongs to another tenant; 403 when one is outside of the caller's scope: the
+    /// entry may be of another caller, or the caller may have lost the organization since.
     pub(super) async fn keep_entered_organizations(&mut self, ids: impl IntoIterator<Item = Uuid>) -> Result<()> {
         let Some(tree) = self.context.platform().provided().organizations() else {
             return Ok(());
@@ -271,6 +272,9 @@ impl<'a> Tx<'a> {
         for id in ids {
             if !tree.keep(&mut self.connection, self.tenant, id).await? {
                 return Err(Rejection::undo_conflict(&["organizationId"]).into());
+            }
+            if !self.scope().reads_organization(Some(id)) {
+                return Err(Rejection::organization_scope_violation().into());
             }
         }
         Ok(())

@@ -174,7 +174,7 @@ impl Parameters {
             ids: self.ids.clone(),
         };
         let window = violations.keep(PageQuery::new(self.page, self.page_size.or(Some(page_size))).window());
-        let pattern = violations.keep(search_pattern(self.search.as_deref()));
+        let pattern = violations.keep(search_pattern("search", self.search.as_deref()));
         (window, pattern, violations.keep(by_id.requested()))
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_pattern_is_turned_back_into_its_text() {
         for text in ["abc", "100%", "%%", "a\\b", "\\\\", "_a_", "\\%"] {
-            let pattern = search_pattern(Some(text)).expect("short").expect("not blank");
+            let pattern = search_pattern("search", Some(text)).expect("short").expect("not blank");
             assert_eq!(searched_text(&pattern), text, "{pattern}");
         }
     }

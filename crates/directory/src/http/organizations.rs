@@ -125,7 +125,7 @@ impl OrganizationQuery {
             parent_id: self.parent_id,
             tenant_id: self.tenant_id,
             status: self.status.unwrap_or_default(),
-            search: violations.keep(search_pattern(self.search.as_deref())),
+            search: violations.keep(search_pattern("search", self.search.as_deref())),
         };
         violations.check().map(|()| filter)
     }

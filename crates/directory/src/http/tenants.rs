@@ -99,7 +99,7 @@ async fn list_tenants(
     let filter = TenantFilter {
         ids: violations.keep(by_id.0.requested()),
         is_active: query.is_active,
-        search: violations.keep(search_pattern(query.search.as_deref())),
+        search: violations.keep(search_pattern("search", query.search.as_deref())),
         sort: query.sort_field.unwrap_or_default(),
         descending: query.sort_dir == Some(SortDirection::Desc),
     };

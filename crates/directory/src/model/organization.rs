@@ -3,7 +3,7 @@
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud;
 use backoffice_core::db::{KeyColumn, Recurring};
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Scope, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, update};
 use diesel_async::RunQueryDsl;
@@ -98,12 +98,30 @@ impl Entity for Organization {
             } else {
                 error.into()
             }
-        })
+        })?;
+        match (step.from, step.to) {
+            // A command checks the parent itself, and the bus checks that of an organization which comes back.
+            (Some(_), Some(to)) if step.restoring => check_restored_parent(tx.scope(), to.row::<Self>()?.parent_id),
+            _ => Ok(()),
+        }
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         let id = snapshot.get("parentId")?.as_str()?.parse().ok()?;
         Some(EntityRef { kind: Self::KIND, id })
+    }
+}
+
+/// Rejects the return of an organization below a parent that the caller does not see, or to the top level by a caller who is limited to
+/// organizations: the entry may be of another caller, or the caller may have lost the parent since.
+fn check_restored_parent(scope: &Scope, parent: Option<Uuid>) -> Result<()> {
+    let is_visible = match parent {
+        Some(parent) => scope.reads_organization(Some(parent)),
+        None => scope.allowed.is_none(),
+    };
+    match is_visible {
+        true => Ok(()),
+        false => Err(Rejection::organization_scope_violation().into()),
     }
 }
 

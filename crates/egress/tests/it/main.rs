@@ -169,6 +169,30 @@ async fn a_silent_server_and_a_long_response_end() {
 }
 
 #[tokio::test]
+async fn a_request_may_have_a_time_limit_of_its_own() {
+    let silent = Server::sending("").await;
+    let config = EgressConfig {
+        allow_http: true,
+        ports: vec![silent.address.port()],
+        allowed_hosts: vec!["127.0.0.1".to_owned()],
+    };
+    let options = ClientOptions {
+        read_timeout: Duration::from_secs(50),
+        timeout: None,
+        ..ClientOptions::default()
+    };
+    let client = Egress::new(config).expect("created").client(options).expect("created");
+    let request = http::Request::get(silent.url("127.0.0.1")).body(Body::default());
+
+    let sent = client.send_within(request.expect("a request"), Duration::from_millis(100));
+    let outcome = tokio::time::timeout(Duration::from_secs(20), sent)
+        .await
+        .expect("an end");
+
+    assert!(matches!(outcome, Err(Error::Timeout(_))), "{outcome:?}");
+}
+
+#[tokio::test]
 async fn errors_do_not_contain_the_query() {
     let server = Server::sending("not HTTP\r\n\r\n").await;
     let client = client_for(&server, Lookups::new(&[&["127.0.0.1"]]), &["good.example"]);

@@ -4,7 +4,7 @@ use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::identity::ActorKind;
-use backoffice_core::{Feature, Result, jobs as queue};
+use backoffice_core::{Feature, Rejection, Result, jobs as queue};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, update};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -42,7 +42,7 @@ impl Command for CancelJob {
         let job: ProgressJob = own_row.select(ProgressJob::as_select()).first(tx.conn()).await?;
         let identity = context.identity();
         if !job.is_of(identity) && !context.holds_in(acl::MANAGE, job.organization_id) {
-            return Err(Error::NotOwner.into());
+            return Err(Rejection::missing_features(&[acl::MANAGE.id]).into());
         }
         let status = job.status()?;
         if status == Status::Cancelled || job.cancel_requested_at.is_some() && !status.is_final() {

@@ -279,9 +279,10 @@ async fn others_cancel_only_with_the_right_to_manage_and_only_the_requester_retr
     fixture
         .people()
         .set("adam", fixture.a.0, &["progress.view_tenant"], None);
+    let missing = json!({"error": "Forbidden", "requiredFeatures": ["progress.manage"]});
     let not_owner = (403, json!({"error": "Only its owner can do this"}));
 
-    assert_eq!(fixture.cancel("adam", job).await, not_owner);
+    assert_eq!(fixture.cancel("adam", job).await, (403, missing));
     assert_eq!(fixture.cancel("plain", job).await, (404, json!({"error": "Not found"})));
     assert_eq!(fixture.cancel("boss", job).await, stopped("cancelled"));
     let by = fixture.app.rows("select cancelled_by from progress_jobs").await;

@@ -1,15 +1,14 @@
 use backoffice_core::http::Json;
 use backoffice_core::jobs::{Job, Queue, Step, Work};
-use backoffice_core::{Result, Scope};
+use backoffice_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
-use crate::mails::letters::{self, Recipient};
+use crate::mails::letters;
 use crate::sessions::one_time_token::{NewToken, Purpose};
-use crate::users;
 use crate::users::commands::RequestReset;
 
 /// Issues a reset token to one account and mails it. Each attempt mints its own token, so that the queue never holds one.
@@ -29,13 +28,6 @@ impl Job for SendReset {
         let call = context.call();
         let accounts: Arc<Accounts> = call.provided()?;
         let tenant = work.tenant();
-        let user = {
-            let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
-            users::query::own(&connection, &Scope::tenant(tenant), self.user).await?
-        };
-        let Some(user) = user.filter(|user| user.is_active) else {
-            return Ok(Step::Done);
-        };
         if !letters::is_configured(call) {
             return Ok(Step::Done);
         }
@@ -44,13 +36,12 @@ impl Job for SendReset {
             id: self.user,
             token: token.clone(),
         };
-        context.execute(&command, |()| Json(Value::Null)).await?;
-        let to = Recipient {
-            tenant,
-            email: &user.email,
-            name: user.name.as_deref(),
+        match context.execute(&command, |()| Json(Value::Null)).await {
+            // Deactivated or deleted meanwhile.
+            Err(Error::Rejected(_)) => return Ok(Step::Done),
+            other => other?,
         };
-        letters::send_link(call, &accounts, to, &token, Purpose::Reset).await?;
+        letters::send_link(call, &accounts, (tenant, self.user), &token, Purpose::Reset).await?;
         Ok(Step::Done)
     }
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::accounts::Accounts;
 use crate::foreign::{self, AddressingTenant};
 use crate::sessions::one_time_token::{self, NewToken, Purpose};
+use crate::users;
 use texts::Texts;
 
 pub use letter::Letter;
@@ -42,23 +43,38 @@ pub fn is_foreign_origin(call: &Call, origin: Option<&str>) -> bool {
 
 /// The recipient of a mail.
 #[derive(Debug, Clone, Copy)]
-pub struct Recipient<'a> {
+pub(crate) struct Recipient<'a> {
     /// The tenant, whose language the mail has.
-    pub tenant: Uuid,
+    pub(crate) tenant: Uuid,
     /// E-mail address.
-    pub email: &'a str,
+    pub(crate) email: &'a str,
     /// The name in the greeting.
-    pub name: Option<&'a str>,
+    pub(crate) name: Option<&'a str>,
 }
 
-/// Sends the link of a one-time token. Callers must check that mail is configured.
+/// Sends the link of a one-time token, after the command that stored it, to the address that the user has then: a change of the address voids the
+/// tokens before it, so a replaced mailbox never gets a link that works. Callers must check that mail is configured. Returns whether the link was
+/// sent; it is not if the user is gone or inactive by now.
 pub(crate) async fn send_link(
     call: &Call,
     accounts: &Accounts,
-    to: Recipient<'_>,
+    (tenant, user): (Uuid, Uuid),
     token: &NewToken,
     purpose: Purpose,
-) -> Result<()> {
+) -> Result<bool> {
+    let user = {
+        let scope = Scope::tenant(tenant);
+        let connection = call.database().read_briefly(&scope).await?;
+        users::query::own(&connection, &scope, user).await?
+    };
+    let Some(user) = user.filter(|user| user.is_active) else {
+        return Ok(false);
+    };
+    let to = Recipient {
+        tenant,
+        email: &user.email,
+        name: user.name.as_deref(),
+    };
     let template = match purpose {
         Purpose::Reset => &accounts.config.reset.link,
         Purpose::Invite => &accounts.config.invite.link,
@@ -78,7 +94,7 @@ pub(crate) async fn send_link(
         // The mail was sent; only the lists of invitations do not show it.
         tracing::warn!(%error, "could not record that an invitation was sent");
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Notifies the old address that it was replaced.

@@ -92,7 +92,7 @@ async fn list_roles(
     let window = violations.keep(page.0.window());
     let filter = RoleFilter {
         ids: violations.keep(by_id.0.requested()),
-        name_pattern: violations.keep(search_pattern(query.search.as_deref())),
+        name_pattern: violations.keep(search_pattern("search", query.search.as_deref())),
         tenant: query.tenant_id,
     };
     violations.check()?;

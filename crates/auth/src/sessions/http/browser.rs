@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::cookie::Cookie;
 use backoffice_core::http::{
-    Access, Cookies, Query, Redirect, Routes, SESSION_COOKIE, clear_cookies, presented_cookie, safe_local_path,
+    Access, Attempt, Cookies, Query, Redirect, Routes, SESSION_COOKIE, clear_cookies, presented_cookie, safe_local_path,
 };
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, Error, Result, Visitor};
@@ -38,23 +38,22 @@ struct Destination {
     redirect: Vec<String>,
 }
 
-impl Destination {
-    fn safe(&self, call: &Call) -> Option<String> {
-        let public_url = call.platform().app().public_url.as_deref();
-        self.redirect
-            .first()
-            .and_then(|target| safe_local_path(target, public_url))
-    }
+/// Returns the destination if it is a path on this site; anything else, a query that can't be read included, is no destination.
+fn safe(query: Attempt<Query<Destination>>, call: &Call) -> Option<String> {
+    let public_url = call.platform().app().public_url.as_deref();
+    let destination = query.0.ok()?.0;
+    let target = destination.redirect.first()?;
+    safe_local_path(target, public_url)
 }
 
 async fn refresh_session(
     visitor: Visitor,
     request: HttpRequest,
-    query: Query<Destination>,
+    query: Attempt<Query<Destination>>,
 ) -> Result<Cookies<Redirect>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
-    let target = query.0.safe(call);
+    let target = safe(query, call);
     let fresh = match presented_cookie(call, &request, SESSION_COOKIE) {
         Some(token) if is_over_a_limit(call, &token).await? => {
             // The session may be live, so the browser keeps its cookies.
@@ -113,7 +112,7 @@ fn login_page(call: &Call, target: Option<&str>) -> String {
 async fn autologin(
     visitor: Visitor,
     request: HttpRequest,
-    query: Query<Destination>,
+    query: Attempt<Query<Destination>>,
 ) -> Result<Cookies<Redirect<307>>> {
     let call = &*visitor;
     let accounts: Arc<Accounts> = call.provided()?;
@@ -130,7 +129,7 @@ async fn autologin(
         Err(error) => return Err(error),
     };
     let fallback = Some(accounts.config.login.default_redirect.clone()).filter(|path| !path.is_empty());
-    let target = query.0.safe(call).or(fallback).unwrap_or_else(|| "/".to_owned());
+    let target = safe(query, call).or(fallback).unwrap_or_else(|| "/".to_owned());
     Ok(Cookies {
         response: Redirect { location: target },
         cookies,

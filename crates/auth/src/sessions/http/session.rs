@@ -13,7 +13,7 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::{Bounded, Input};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::text::hex;
-use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Visitor};
+use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Visitor};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
@@ -109,6 +109,8 @@ struct SignedIn {
 struct SignIn {
     address: String,
     form: Result<LoginForm>,
+    /// The instant at which the whole body was there: a client that sends it slowly shortens no delay that begins then.
+    read_at: Timestamp,
 }
 
 /// The part of a form that the limit needs, whatever else the form contains.
@@ -124,6 +126,7 @@ impl Extract for SignIn {
         Ok(Self {
             address: Form::<Named>::extract(incoming).map_or_else(|_| String::new(), |named| named.0.email),
             form: Form::extract(incoming).map(|form| form.0),
+            read_at: incoming.call.platform().clock().now(),
         })
     }
 }
@@ -150,7 +153,7 @@ async fn login(visitor: Visitor, request: HttpRequest, attempt: SignIn) -> Resul
     let chosen = match matching.as_slice() {
         [] => {
             drop(permit);
-            return Err(not_matched(call, &accounts, &candidates, address_hash).await?);
+            return Err(not_matched(call, &accounts, &candidates, address_hash, attempt.read_at).await?);
         }
         [one] => one,
         several => return Err(ambiguous(several)),
@@ -160,7 +163,7 @@ async fn login(visitor: Visitor, request: HttpRequest, attempt: SignIn) -> Resul
     }
     let remember = form.remember.is_some_and(Flag::is_set);
     let Some(session) = login::sign_in(call, &accounts, permit, chosen, &form.password, remember).await? else {
-        return Err(not_matched(call, &accounts, &candidates, address_hash).await?);
+        return Err(not_matched(call, &accounts, &candidates, address_hash, attempt.read_at).await?);
     };
     forgive_attempts(call, &attempt.address).await?;
     Ok(Cookies {
@@ -234,6 +237,7 @@ async fn not_matched(
     accounts: &Accounts,
     candidates: &[Candidate],
     address_hash: String,
+    read_at: Timestamp,
 ) -> Result<backoffice_core::Error> {
     let account = match candidates {
         [only] => Some((only.tenant_id, only.id)),
@@ -241,14 +245,14 @@ async fn not_matched(
     };
     call.attempts_sign_in(SignInAttempt { address_hash, account });
     announce_failures(call, candidates).await?;
-    hold_back(call, accounts.config.login.failure_floor).await;
+    hold_back(call, read_at, accounts.config.login.failure_floor).await;
     Ok(Error::InvalidCredentials.into())
 }
 
 /// Waits until `floor` has passed since the request was read, by the platform's clock. A clock that was set back does not prolong the wait.
-async fn hold_back(call: &Call, floor: Duration) {
+async fn hold_back(call: &Call, read_at: Timestamp, floor: Duration) {
     let clock = call.platform().clock();
-    let passed = clock.now().unix_millis() - call.now.unix_millis();
+    let passed = clock.now().unix_millis() - read_at.unix_millis();
     let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
     clock.sleep(floor.saturating_sub(passed)).await;
 }

@@ -1,11 +1,15 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::{Feature, Result};
+use diesel::{ExpressionMethods, QueryDsl};
+use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
+use crate::Error;
+use crate::schema::auth_users as users;
 use crate::sessions::one_time_token::{self, NewToken};
 use crate::users::model::User;
 
-/// Issues a reset token; the platform executes this on behalf of an anonymous caller who sent the user's address.
+/// Issues a reset token to an active user; the platform executes this on behalf of an anonymous caller who sent the user's address.
 #[derive(Debug, Clone)]
 pub struct RequestReset {
     /// The user.
@@ -28,6 +32,16 @@ impl Command for RequestReset {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let is_active: bool = users::table
+            .filter(users::tenant_id.eq(tx.tenant()))
+            .filter(users::id.eq(self.id))
+            .select(users::is_active)
+            .first(tx.conn())
+            .await?;
+        if !is_active {
+            // Deactivation has voided all tokens; a new one would work again after an activation.
+            return Err(Error::UserInactive.into());
+        }
         one_time_token::issue(tx, self.id, &self.token).await?;
         tx.wrote_secret("resetToken");
         Ok(())

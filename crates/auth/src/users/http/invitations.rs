@@ -12,7 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::mails::letters::{self, Recipient};
+use crate::mails::letters;
 use crate::roles::grants;
 use crate::sessions::one_time_token::NewToken;
 use crate::users::commands::{InviteUser, check_invitable};
@@ -152,12 +152,7 @@ async fn resend_invite(ctx: RequestContext, request: HttpRequest, body: Json<Res
             })
         })
         .await?;
-    let to = Recipient {
-        tenant: user.tenant_id,
-        email: &user.email,
-        name: user.name.as_deref(),
-    };
-    resent.0.email_sent = invitation::mail(&ctx, to, &command.token).await?;
+    resent.0.email_sent = invitation::mail(&ctx, user.tenant_id, user.id, &command.token).await?;
     Ok(resent)
 }
 

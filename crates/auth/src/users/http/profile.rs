@@ -164,7 +164,8 @@ pub(super) fn check_password(ctx: &RequestContext, password: Option<&SecretStrin
 pub(super) async fn hashed(ctx: &RequestContext, password: &SecretString, address: &str) -> Result<SecretString> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     accounts.policy.check(password, address)?;
-    Ok(accounts.hasher.hash(ctx.ids(), password).await?.into())
+    let hash = accounts.hasher.hash_for(ctx.identity(), ctx.ids(), password).await?;
+    Ok(hash.into())
 }
 
 /// Rejects a change of the caller's own credentials without the current password; failures count like failed sign-ins.
@@ -182,8 +183,14 @@ pub(super) async fn confirm_own(ctx: &RequestContext, user: &User, current: Opti
         let mut connection = ctx.database().read(&own_scope(ctx)).await?;
         query::password_hash(&mut connection, user.tenant_id, user.id).await?
     };
-    let acceptable = (1..=1024).contains(&current.expose_secret().len());
-    if !acceptable || !accounts.hasher.verify(current, stored.as_deref()).await?.matches {
+    if !(1..=1024).contains(&current.expose_secret().len()) {
+        return Err(Error::CurrentPasswordIncorrect.into());
+    }
+    let verified = accounts
+        .hasher
+        .verify_for(ctx.identity(), current, stored.as_deref())
+        .await?;
+    if !verified.matches {
         return Err(Error::CurrentPasswordIncorrect.into());
     }
     forgive_attempts(call, &user.email).await

@@ -15,7 +15,6 @@ use super::invitations;
 use super::profile::{check_password, confirm_own, hashed};
 use crate::http::fields::{AccountEmail, NameOrBlank};
 use crate::http::required_id;
-use crate::mails::letters::Recipient;
 use crate::users::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
 use crate::users::invitation;
 use crate::users::query::{self, BesideUser, UserFilter, UserSummary};
@@ -135,9 +134,9 @@ async fn list_users(
     let window = violations.keep(page.0.window());
     let filter = UserFilter {
         ids: violations.keep(by_id.0.requested()),
-        pattern: violations.keep(search_pattern(query.search.as_deref())),
+        pattern: violations.keep(search_pattern("search", query.search.as_deref())),
         found: None,
-        name_pattern: violations.keep(search_pattern(query.name.as_deref())),
+        name_pattern: violations.keep(search_pattern("name", query.name.as_deref())),
         organization: query.organization_id,
         roles: violations.keep(role_ids.transpose()),
     };
@@ -247,12 +246,7 @@ async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUs
         .execute(&command, |id| Created(CreatedUser { id, email_sent: false }))
         .await?;
     if let Ok(Some(token)) = &command.invitation {
-        let to = Recipient {
-            tenant,
-            email: &command.email,
-            name: command.name.as_deref(),
-        };
-        created.0.email_sent = invitation::mail(&ctx, to, token).await?;
+        created.0.email_sent = invitation::mail(&ctx, tenant, created.0.id, token).await?;
     }
     Ok(created)
 }

@@ -11,10 +11,13 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use backoffice_core::blocking::Pool;
 use backoffice_core::config::ConfigError;
+use backoffice_core::identity::Identity;
 use backoffice_core::ids::Ids;
+use backoffice_core::shares::{Share, Shares};
 use backoffice_core::{Error as CoreError, Result};
 use secrecy::{ExposeSecret, SecretString};
 use unicode_normalization::UnicodeNormalization;
+use uuid::Uuid;
 
 use crate::config::{Argon2Config, PasswordConfig};
 use crate::{Error, email};
@@ -26,6 +29,11 @@ pub(crate) use backoffice_core::blocking::{Permit as HashPermit, QueuePosition};
 /// flood they would take the database connections from other requests. A request with a permit has its whole input: it waits for the
 /// threads and the database, whose waits the process bounds, and never for a client.
 const AT_WORK: usize = 3;
+
+/// Queue positions that a signed-in caller has at once.
+const MOST_OF_CALLER: usize = 4;
+/// The signed-in callers of a tenant have this part of the queue together, so that they leave positions to sign-ins and to other tenants.
+const PART_OF_TENANT: usize = 4;
 
 const COMMON: &str = include_str!("common.txt");
 
@@ -81,10 +89,20 @@ impl Policy {
 pub(crate) struct Hasher {
     argon2: Argon2<'static>,
     pool: Pool<Memory>,
+    of_callers: Shares<Uuid>,
+    of_tenants: Shares<Uuid>,
+    most_of_tenant: usize,
     /// Verified if there is no account, so that the response takes as long as for an existing one. Created when first needed, because the
     /// computation needs more memory than the rest of an idle process.
     dummy: Arc<OnceLock<String>>,
     verified: AtomicU64,
+}
+
+/// The queue positions of a signed-in caller, and those of their tenant, have one fewer until this is dropped.
+#[derive(Debug)]
+struct CallerShare {
+    _of_caller: Share<Uuid>,
+    _of_tenant: Share<Uuid>,
 }
 
 /// The result of a verification.
@@ -105,6 +123,9 @@ impl Hasher {
         Ok(Self {
             argon2,
             pool: Pool::new("hash", threads, config.queue, AT_WORK),
+            of_callers: Shares::default(),
+            of_tenants: Shares::default(),
+            most_of_tenant: (config.queue / PART_OF_TENANT).max(1),
             dummy: Arc::default(),
             verified: AtomicU64::new(0),
         })
@@ -128,6 +149,34 @@ impl Hasher {
     /// Takes a queue position and waits for its permit, for a request that has arrived completely: a holder never waits for a client.
     pub(crate) async fn permit(&self) -> Result<HashPermit> {
         self.acquire(self.queue_position()?).await
+    }
+
+    /// Takes the share of a signed-in caller; 429 if the caller or the tenant has used it up. The platform itself, on the command line, has no bound.
+    fn caller_share(&self, caller: &Identity) -> Result<Option<CallerShare>> {
+        let Some(id) = caller.id else { return Ok(None) };
+        let of_caller = self.of_callers.take(id, MOST_OF_CALLER).ok_or(Error::HashingBusy)?;
+        let of_tenant = self.of_tenants.take(caller.tenant, self.most_of_tenant);
+        Ok(Some(CallerShare {
+            _of_caller: of_caller,
+            _of_tenant: of_tenant.ok_or(Error::HashingBusy)?,
+        }))
+    }
+
+    /// Like [`Self::hash`], for a signed-in caller, who has a share of the queue.
+    pub(crate) async fn hash_for(&self, caller: &Identity, ids: &Ids, password: &SecretString) -> Result<String> {
+        let _share = self.caller_share(caller)?;
+        self.hash(ids, password).await
+    }
+
+    /// Like [`Self::verify`], for a signed-in caller, who has a share of the queue.
+    pub(crate) async fn verify_for(
+        &self,
+        caller: &Identity,
+        password: &SecretString,
+        stored: Option<&str>,
+    ) -> Result<Verified> {
+        let _share = self.caller_share(caller)?;
+        self.verify(password, stored).await
     }
 
     /// Returns the hash of a password in PHC form.
@@ -271,6 +320,29 @@ mod tests {
                 is_outdated: false
             }
         );
+    }
+
+    /// Takes as many shares as there are for a caller.
+    fn shares(hasher: &Hasher, tenant: u128, user: u128) -> Vec<CallerShare> {
+        let caller = Identity {
+            id: Some(Uuid::from_u128(user)),
+            tenant: Uuid::from_u128(tenant),
+            ..Identity::system()
+        };
+        std::iter::from_fn(|| hasher.caller_share(&caller).ok().flatten()).collect()
+    }
+
+    #[test]
+    fn a_caller_has_four_queue_positions_and_a_tenant_a_quarter() {
+        let hasher = cheap();
+
+        let held: Vec<_> = (0..5).map(|user| shares(&hasher, 1, user)).collect();
+        assert_eq!(held.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4, 4, 4, 0]);
+        assert_eq!(shares(&hasher, 2, 9).len(), 4, "another tenant");
+        assert!(matches!(hasher.caller_share(&Identity::system()), Ok(None)));
+
+        drop(held);
+        assert_eq!(shares(&hasher, 1, 4).len(), 4);
     }
 
     #[tokio::test]

@@ -194,9 +194,9 @@ impl Request {
             return Err(self.direction.unavailable());
         }
         if !entry.is_within(context, entity, info.features_of(is_own), self.direction)? {
-            return Err(Rejection::forbidden("Organization scope violation").into());
+            return Err(Rejection::organization_scope_violation().into());
         }
-        if !is_own && entry.organization_id.is_some() && !context.holds_in(self.others, entry.organization_id) {
+        if !is_own && !context.holds_in(self.others, entry.organization_id) {
             return Err(self.direction.unavailable());
         }
         context.require(info.features_of(is_own))
@@ -204,7 +204,8 @@ impl Request {
 
     /// Returns the context in which the entry is searched: for a caller limited to organizations, only those in which the caller holds the
     /// features of the entry's command. A missing feature is reported by a later check.
-    pub(super) async fn filtered(&self, context: &RequestContext) -> Result<RequestContext> {
+    pub(super) async fn filtered(&self) -> Result<RequestContext> {
+        let context = &self.unfiltered;
         if context.rights().roots().is_empty() {
             return Ok(context.clone());
         }

@@ -20,7 +20,8 @@ impl Request {
         let affected = affected::keys(tx, &claimed.affected)?;
         let mut keys = affected.clone();
         keys.push(own);
-        let visible = affected::lock_visible(tx, &keys).await?;
+        let context = tx.context();
+        let visible = affected::lock_visible(tx, context, &keys).await?;
         let versions = versions::lock(tx, &keys).await?;
         let expected_version = match self.direction {
             Direction::Undo => claimed.versions.1,

@@ -135,8 +135,8 @@ pub(in crate::command) async fn undo<A: CommandResponse>(
         return Err(Rejection::bad_request("Invalid undo token").into());
     };
     run(
-        context,
         Request {
+            unfiltered: context.clone(),
             direction: Direction::Undo,
             log_id: token.log_id,
             token: Some(token),
@@ -154,8 +154,8 @@ pub(in crate::command) async fn redo<A: CommandResponse>(
     response: impl Fn(HistoryOutcome) -> A + Send + Sync,
 ) -> Result<A> {
     run(
-        context,
         Request {
+            unfiltered: context.clone(),
             direction: Direction::Redo,
             log_id,
             token: None,
@@ -167,6 +167,8 @@ pub(in crate::command) async fn redo<A: CommandResponse>(
 }
 
 struct Request {
+    /// The context before [`Request::filtered`] limits it to the command of the entry: other entries have other commands.
+    unfiltered: RequestContext,
     direction: Direction,
     log_id: Uuid,
     token: Option<UndoToken>,
@@ -180,12 +182,8 @@ struct Found {
     place: EntryLocation,
 }
 
-async fn run<A: CommandResponse>(
-    context: &RequestContext,
-    request: Request,
-    response: impl Fn(HistoryOutcome) -> A + Send + Sync,
-) -> Result<A> {
-    let context = &request.filtered(context).await?;
+async fn run<A: CommandResponse>(request: Request, response: impl Fn(HistoryOutcome) -> A + Send + Sync) -> Result<A> {
+    let context = &request.filtered().await?;
     let mut collisions = Collisions::default();
     loop {
         let tenant = context.scope().tenant.unwrap_or(context.identity().tenant);

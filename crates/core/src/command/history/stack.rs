@@ -117,7 +117,7 @@ impl Request {
             return Ok(false);
         }
         let keys = affected::keys(tx, &all)?;
-        let visible = affected::lock_visible(tx, &keys).await?;
+        let visible = affected::lock_visible(tx, &self.unfiltered, &keys).await?;
         let versions = versions::read(tx, &keys).await?;
         let snapshots = affected::snapshots(tx, keys.iter().copied()).await?;
         for affected in &unchanged {
@@ -141,7 +141,7 @@ impl Request {
                 continue;
             };
             let entity = entity(context, info.kind)?;
-            if entry.is_within(context, &*entity, info.features, self.direction)? {
+            if entry.is_within(&self.unfiltered, &*entity, info.features, self.direction)? {
                 candidates.push(Candidate {
                     entry,
                     info,

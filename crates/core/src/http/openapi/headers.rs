@@ -63,7 +63,7 @@ const RESPONSE: &[(&str, &str, bool)] = &[
     ),
     (
         "X-Rule-Messages",
-        "Of a write to which business rules have something to say: a URL-encoded JSON list of objects with `level`, `message` and `ruleId`.",
+        "Messages of business rules about a write: a URL-encoded JSON list of objects with `level`, `message` and `ruleId`.",
         false,
     ),
     (

@@ -1,4 +1,4 @@
-//! Shares of something bounded: how many slots a tenant or a caller holds at once.
+//! Shares of something bounded: how many slots a tenant or a caller holds at once, so that one of them does not take what all use.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Counts the slots that each key holds. A key is kept only while it holds one.
 #[derive(Debug)]
-pub(crate) struct Shares<K>(Arc<Mutex<HashMap<K, usize>>>);
+pub struct Shares<K>(Arc<Mutex<HashMap<K, usize>>>);
 
 /// A slot that a key holds; released when dropped.
 #[derive(Debug)]
-pub(crate) struct Share<K: Eq + Hash> {
+pub struct Share<K: Eq + Hash> {
     shares: Shares<K>,
     key: K,
 }
@@ -29,7 +29,8 @@ impl<K> Shares<K> {
 
 impl<K: Clone + Eq + Hash> Shares<K> {
     /// Takes a slot for a key; `None` if the key holds `most` already.
-    pub(crate) fn take(&self, key: K, most: usize) -> Option<Share<K>> {
+    #[must_use]
+    pub fn take(&self, key: K, most: usize) -> Option<Share<K>> {
         let mut held = self.held();
         let count = held.get(&key).copied().unwrap_or_default();
         if count >= most {
