@@ -8,7 +8,8 @@ pub const VIEW: Feature = Feature::new("attachments.view", "View files");
 pub const MANAGE: Feature = Feature::new("attachments.manage", "Manage files");
 /// Create and revoke links to files for people without an account.
 pub const SHARE: Feature = Feature::new("attachments.share", "Share files by link");
-/// Create, update and delete partitions, and upload into a public one that is not the default.
+/// Create, update, delete and test partitions and set constraints of fields, in the whole tenant; upload into a public partition that is not the default,
+/// in the organizations in which the right is held.
 pub const PARTITIONS_MANAGE: Feature = Feature::new("attachments.partitions.manage", "Manage partitions of files");
 
 pub(crate) const FEATURES: &[Feature] = &[VIEW, MANAGE, SHARE, PARTITIONS_MANAGE];

@@ -4,6 +4,7 @@ use std::io::{Error as IoError, ErrorKind};
 use std::sync::Arc;
 
 use backoffice_core::batches::Batches;
+use backoffice_core::shares::{Share, Shares};
 use backoffice_core::{Platform, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -13,7 +14,6 @@ use crate::error::Error;
 use crate::extraction::{DocumentKind, Extractor, OcrProvider};
 use crate::images::Images;
 use crate::query::attachments::Stored;
-use crate::shares::{Share, Shares};
 use crate::stores::{Driver, SpoolFolder, Stores};
 use crate::upload::is_read_at_once;
 

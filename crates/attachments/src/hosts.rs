@@ -152,6 +152,18 @@ pub(crate) fn require(ctx: &RequestContext, features: &[Feature], organization: 
     Err(Rejection::missing_features(&names).into())
 }
 
+/// Checks that the caller holds the features of the request in the whole tenant: partitions and the constraints of fields hold for the files of all of
+/// its organizations. A selected organization is no limit, because it takes no right away.
+///
+/// # Errors
+/// 403 for a caller whose rights are limited to organizations.
+pub(crate) fn require_whole_tenant(scope: &Scope) -> Result<()> {
+    match scope.allowed {
+        None => Ok(()),
+        Some(_) => Err(Rejection::organization_out_of_scope().into()),
+    }
+}
+
 /// A kind of records that the caller may not see everywhere in the scope of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Restricted {
@@ -178,6 +190,13 @@ pub(crate) fn restricted(ctx: &RequestContext) -> Vec<Restricted> {
         });
     }
     restricted
+}
+
+/// Returns the id of a record as files name it. A UUID has several spellings, and files are found by the text: the ids of records of offered kinds are
+/// lower-case, with hyphens. Others stay as they are.
+pub(crate) fn normal_id(platform: &Platform, kind: &str, record: &str) -> String {
+    let id = platform.record_kind(kind).and_then(|_| record.parse::<Uuid>().ok());
+    id.map_or_else(|| record.to_owned(), |id| id.to_string())
 }
 
 /// Returns a visible record; `None` if it does not exist or is not visible, which look alike.

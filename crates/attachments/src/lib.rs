@@ -21,7 +21,6 @@ mod records;
 mod relocation;
 mod retention;
 mod schema;
-mod shares;
 mod stores;
 mod upload;
 mod values;

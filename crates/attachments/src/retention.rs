@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use backoffice_core::http::Json;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::records::RecordKind;
-use backoffice_core::{Call, Error, RequestContext, Result, Scope};
+use backoffice_core::retention::log_start;
+use backoffice_core::{Call, Error, RequestContext, Result, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -36,11 +37,14 @@ impl Job for DeleteFilesOfAbsentRecords {
         for kind in &kinds {
             note_absence(work, &call, kind).await?;
         }
-        let months = call.platform().audit().action.retention_months;
-        // Without an end of the log, every deletion can be undone for ever.
-        if months > 0 {
+        let start = {
+            let connection = call.database().unlogged(&Scope::system()).await?;
+            log_start(&call, &connection).await?
+        };
+        // If the log keeps all months, every deletion can be undone for ever.
+        if let Some(start) = start {
             let names: Vec<&str> = kinds.iter().map(|kind| kind.kind).collect();
-            delete_files(work, &call, &names, months).await?;
+            delete_files(work, &call, &names, start).await?;
         }
         Ok(Step::Done)
     }
@@ -74,16 +78,16 @@ async fn note_absence(work: &mut Work<'_>, call: &Call, kind: &RecordKind) -> Re
     Ok(())
 }
 
-/// Deletes the files whose records have been absent since before the log begins.
-async fn delete_files(work: &mut Work<'_>, call: &Call, kinds: &[&str], months: u32) -> Result<()> {
+/// Deletes the files whose records have been absent since before the log begins. Each is tried once, so that files that a rule keeps delay no others.
+async fn delete_files(work: &mut Work<'_>, call: &Call, kinds: &[&str], log_start: Timestamp) -> Result<()> {
+    let mut last = AbsentFile::FIRST;
     loop {
         let files: Vec<AbsentFile> = {
             let connection = call.database().unlogged(&Scope::system()).await?;
-            absent::files_to_delete(&connection, kinds, call.now, months).await?
+            absent::files_to_delete(&connection, kinds, log_start, last).await?
         };
-        if files.is_empty() {
-            return Ok(());
-        }
+        let Some(end) = files.last() else { return Ok(()) };
+        last = *end;
         for file in files {
             delete(call, &file).await?;
         }
@@ -98,11 +102,11 @@ async fn delete(call: &Call, file: &AbsentFile) -> Result<()> {
         .execute(&DeleteAttachment { id: file.id }, |()| Json(Value::Null))
         .await;
     match deleted {
-        // A user has deleted it meanwhile.
-        Ok(_) | Err(Error::Rejected(_)) => {}
+        Ok(_) => remove_now(call, file.tenant_id, file.id).await,
+        // A user has deleted it meanwhile, or a rule keeps it until a later run.
+        Err(Error::Rejected(_)) => {}
         Err(error) => return Err(error),
     }
-    remove_now(call, file.tenant_id, file.id).await;
     Ok(())
 }
 

@@ -44,18 +44,23 @@ pub(crate) fn tags(given: &[String]) -> Result<Vec<String>, &'static str> {
     Ok(tags)
 }
 
-/// Returns the assignments with each record once, as it was given last.
+/// Returns the assignments with each record once, as it was given last. `normal_id` returns the id of a record of a kind as it is stored.
 ///
 /// # Errors
 /// The violated rule.
-pub(crate) fn assignments(given: &[Assignment]) -> Result<Vec<Assignment>, &'static str> {
+pub(crate) fn assignments(
+    given: &[Assignment],
+    normal_id: impl Fn(&str, &str) -> String,
+) -> Result<Vec<Assignment>, &'static str> {
     if given.len() > MOST {
         return Err("must be at most 50 assignments");
     }
     let mut assignments: Vec<Assignment> = Vec::new();
     for one in given {
+        let kind = normal_kind(&one.kind);
         let one = Assignment {
-            kind: normal_kind(&one.kind),
+            id: normal_id(&kind, &one.id),
+            kind,
             ..one.clone()
         };
         if !is_id(&one.kind) || !is_id(&one.id) {
@@ -173,7 +178,8 @@ mod tests {
             href: href.map(str::to_owned),
         };
         let given = [assignment("a", None), assignment("b", Some("/deals/1"))];
-        let kept = assignments(&given).expect("valid");
+        let as_given = |_: &str, id: &str| id.to_owned();
+        let kept = assignments(&given, as_given).expect("valid");
         assert_eq!(
             (kept.len(), kept[0].kind.as_str(), kept[0].label.as_deref()),
             (1, "customers.deal", Some("b"))
@@ -185,7 +191,8 @@ mod tests {
             "javascript:alert(1)",
             "https://",
         ] {
-            assert!(assignments(&[assignment("a", Some(href))]).is_err(), "{href}");
+            let rejected = assignments(&[assignment("a", Some(href))], as_given);
+            assert!(rejected.is_err(), "{href}");
         }
     }
 

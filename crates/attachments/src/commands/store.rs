@@ -63,12 +63,13 @@ pub(super) async fn apply(
         return Ok(());
     }
     let own = s3_settings(row)?;
-    check(tx, &own)?;
     let stored = own.to_config()?;
     let is_same = before.is_some_and(|before| s3_settings(before).is_ok_and(|old| old == own));
-    let rows = match is_same {
-        true => of_place(tx, &stored).await?,
-        false => Vec::new(),
+    let rows = if is_same {
+        of_place(tx, &stored).await?
+    } else {
+        check(tx, &own)?;
+        Vec::new()
     };
     let kept = match rows.iter().find(|store| store.store_id == row.store_id) {
         Some(store) => files(tx)?.stores.credentials(store)?,
@@ -118,7 +119,7 @@ fn s3_settings(row: &Partition) -> Result<S3Settings> {
     })
 }
 
-/// Rejects what a tenant may not choose.
+/// Rejects a place that a tenant may not choose.
 fn check(tx: &Tx<'_>, settings: &S3Settings) -> Result<()> {
     let ctx = tx.context();
     if settings.auth_mode == AuthMode::Ambient && !ctx.rights().is_super_admin {

@@ -29,18 +29,19 @@ pub struct TransferAttachments {
     pub(crate) organization: Option<Uuid>,
 }
 
-/// The assignment of a file to its old record becomes one to the new record, unless it has one.
+/// The assignment of a file to its old record becomes one to the new record, unless it has one. A file that is at the new record already keeps its
+/// assignments.
 const MOVE: &str = "\
 update attachments_attachments a set
     record_id = $4,
     organization_id = coalesce($5, a.organization_id),
-    assignments = (
+    assignments = case when a.record_id = $4 then a.assignments else (
         select coalesce(jsonb_agg(case
             when x.one ->> 'type' = $3 and x.one ->> 'id' = a.record_id then jsonb_build_object('type', $3, 'id', $4)
             else x.one end order by x.place), '[]')
         from jsonb_array_elements(a.assignments) with ordinality as x (one, place)
         where not (x.one ->> 'type' = $3 and x.one ->> 'id' = a.record_id
-            and a.assignments @> jsonb_build_array(jsonb_build_object('type', $3, 'id', $4)))),
+            and a.assignments @> jsonb_build_array(jsonb_build_object('type', $3, 'id', $4)))) end,
     updated_at = $6
 where a.tenant_id = $1 and a.id = any(array(select unnest($2::uuid[]))) and a.entity_id = $3
     and ($7::text is null or a.record_id = $7)

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::db::Prepared;
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::{Error as CoreError, Feature, Patch, Rejection, Result};
+use backoffice_core::{Error as CoreError, Feature, Patch, Platform, Rejection, Result};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::RunQueryDsl;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::upload::{check_name, clean_name, extension};
 use crate::values::FIELD_PREFIX;
 use crate::{acl, hosts, values};
 
-/// The changes of a file: absent members keep their values. Members named `cf_…` change one field each.
+/// The changes of a file: absent fields keep their values. Fields named `cf_…` change one custom field each.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = AttachmentChanges)]
@@ -38,7 +38,7 @@ pub struct AttachmentChanges {
     /// Another name with the same extension.
     #[schema(value_type = AttachmentFileName)]
     pub file_name: Patch<String>,
-    /// Fields to change, each as a member `cf_<name>`.
+    /// Custom fields to change, each as a field `cf_<name>`.
     #[serde(flatten)]
     #[schema(ignore)]
     pub others: Map<String, Value>,
@@ -68,7 +68,7 @@ impl Input for AttachmentChanges {
             validator.reject("tags", rule, "invalid_value");
         }
         if let Patch::Set(assignments) = &self.assignments
-            && let Err(rule) = values::assignments(assignments)
+            && let Err(rule) = values::assignments(assignments, |_, id| id.to_owned())
         {
             validator.reject("assignments", rule, "invalid_value");
         }
@@ -133,7 +133,7 @@ impl UpdateAttachment {
     }
 
     /// Writes the changes into a row.
-    fn fill(&self, row: &mut Attachment) -> Result<()> {
+    fn fill(&self, platform: &Platform, row: &mut Attachment) -> Result<()> {
         let invalid =
             |path: &'static str| move |rule: &'static str| Rejection::invalid_field(path, rule, "invalid_value");
         match &self.changes.tags {
@@ -145,7 +145,8 @@ impl UpdateAttachment {
             Patch::Keep => {}
             Patch::Clear => row.assignments = Value::Array(Vec::new()),
             Patch::Set(assignments) => {
-                let assignments = values::assignments(assignments).map_err(invalid("assignments"))?;
+                let normal_id = |kind: &str, id: &str| hosts::normal_id(platform, kind, id);
+                let assignments = values::assignments(assignments, normal_id).map_err(invalid("assignments"))?;
                 row.assignments = serde_json::to_value(assignments)?;
             }
         }
@@ -184,7 +185,7 @@ impl Command for UpdateAttachment {
         let before = before.ok_or_else(|| Rejection::not_found(Attachment::NOT_FOUND))?;
         hosts::require_manage(tx.context(), &before)?;
         let mut row = before.clone();
-        self.fill(&mut row)?;
+        self.fill(tx.context().platform(), &mut row)?;
         if row != before {
             let (tenant, now) = (tx.tenant(), tx.now());
             let own = attachments::table

@@ -14,7 +14,7 @@ use crate::commands::{DeleteField, SetField};
 use crate::documented::{AttachmentExtension, AttachmentRecordText};
 use crate::error::Error;
 use crate::model::{FIELD, Field, PARTITION, Partition};
-use crate::{acl, query, values};
+use crate::{acl, hosts, query, values};
 
 const PATH: &str = "/attachments/fields";
 /// Most extensions of a field.
@@ -189,6 +189,7 @@ impl Input for FieldBody {
 }
 
 async fn set_attachment_field(ctx: RequestContext, body: Json<FieldBody>) -> Result<Json<CreatedId>> {
+    hosts::require_whole_tenant(ctx.scope())?;
     let body = body.0;
     let mut validator = Validator::default();
     body.validate(&mut validator);
@@ -224,5 +225,6 @@ async fn set_attachment_field(ctx: RequestContext, body: Json<FieldBody>) -> Res
 }
 
 async fn delete_attachment_field(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {
+    hosts::require_whole_tenant(ctx.scope())?;
     ctx.execute(&DeleteField { id: query.0.id }, |()| Json(Done::OK)).await
 }

@@ -7,7 +7,7 @@ use backoffice_core::http::{
 use backoffice_core::ids::wire_tenant;
 use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Rejection, RequestContext, Result, Timestamp, crud};
+use backoffice_core::{Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants, crud};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
@@ -20,7 +20,7 @@ use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
 use crate::config::env_name;
 use crate::files::Files;
 use crate::model::{PARTITION, Partition};
-use crate::{acl, query};
+use crate::{acl, hosts, query};
 
 /// Tests of partitions by one tenant.
 pub(crate) const TESTS: RateLimit = RateLimit::new("attachments.partition_test.tenant", 10, 60);
@@ -132,7 +132,7 @@ async fn create_attachment_partition(
     ctx: RequestContext,
     body: Attempt<Json<PartitionFields>>,
 ) -> Result<Created<PartitionResponse>> {
-    Partition::check_unlocked(ctx.platform())?;
+    Partition::check_writable(&ctx)?;
     let Json(fields) = body.0?;
     check_endpoint(&ctx, &fields).await?;
     let command = CreatePartition::new(&ctx, &fields)?;
@@ -143,7 +143,7 @@ async fn update_attachment_partition(
     ctx: RequestContext,
     body: Attempt<Identified<PartitionFields>>,
 ) -> Result<Json<PartitionResponse>> {
-    Partition::check_unlocked(ctx.platform())?;
+    Partition::check_writable(&ctx)?;
     let body = body.0?;
     let row = visible(&ctx, body.id).await?;
     if row.is_default() && !ctx.rights().is_super_admin {
@@ -151,6 +151,11 @@ async fn update_attachment_partition(
     }
     check_endpoint(&ctx, &body.fields).await?;
     let command = UpdatePartition::new(body.id, body.fields)?;
+    // The scope of a selected tenant does not include a default partition.
+    let ctx = match row.is_default() && ctx.scope().visible_tenants != VisibleTenants::All {
+        true => ctx.with_scope(Scope::system()),
+        false => ctx,
+    };
     ctx.execute(&command, |row| Json(response(row))).await
 }
 
@@ -221,7 +226,7 @@ impl Describe for NamedPartition {
 }
 
 async fn delete_attachment_partition(ctx: RequestContext, named: Attempt<NamedPartition>) -> Result<Json<Done>> {
-    Partition::check_unlocked(ctx.platform())?;
+    Partition::check_writable(&ctx)?;
     let NamedPartition(id) = named.0?;
     let row = visible(&ctx, id).await?;
     if row.is_default() {
@@ -243,6 +248,7 @@ struct TestResponse {
 }
 
 async fn test_attachment_partition(ctx: RequestContext, path: Path<Id>) -> Result<Json<TestResponse>> {
+    hosts::require_whole_tenant(ctx.scope())?;
     let tenant = ctx.tenant()?;
     let limits = ctx.platform().rate_limits();
     limits.count(ctx.call(), TESTS, &tenant.to_string()).await?;

@@ -61,6 +61,7 @@ async fn list_attachments(
     let entity = values::normal_kind(&required("entityId", query.0.entity_id.as_ref(), &mut violations));
     let record = required("recordId", query.0.record_id.as_ref(), &mut violations);
     violations.check()?;
+    let record = hosts::normal_id(ctx.platform(), &entity, &record);
     let ctx = hosts::viewer(&ctx, &entity)?;
     let connection = ctx.read().await?;
     if !hosts::shows(&ctx, &connection, &entity, &record).await? {

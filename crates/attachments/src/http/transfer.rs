@@ -84,15 +84,19 @@ async fn transfer_attachments(ctx: RequestContext, body: Json<TransferBody>) -> 
     ctx.reject_repeat().await?;
     let entity = values::normal_kind(&body.entity_id);
     let ctx = hosts::manager(&ctx, &entity)?;
+    let normal_id = |record: &str| hosts::normal_id(ctx.platform(), &entity, record);
+    let (to, from) = (
+        normal_id(&body.to_record_id),
+        body.from_record_id.as_deref().map(normal_id),
+    );
     let ids: BTreeSet<Uuid> = body.attachment_ids.into_iter().collect();
     let (ids, organization) = {
         let connection = ctx.read().await?;
-        let record = hosts::find(&ctx, &connection, &entity, &body.to_record_id).await?;
+        let record = hosts::find(&ctx, &connection, &entity, &to).await?;
         if record.is_none() && ctx.platform().record_kind(&entity).is_some() {
             return Err(Error::NotFound.into());
         }
-        let from = body.from_record_id.as_deref();
-        let ids = query::attachments::movable(&connection, ctx.scope(), &ids, &entity, from).await?;
+        let ids = query::attachments::movable(&connection, ctx.scope(), &ids, &entity, from.as_deref()).await?;
         (ids, record.map(|record| record.organization))
     };
     if ids.is_empty() {
@@ -101,8 +105,8 @@ async fn transfer_attachments(ctx: RequestContext, body: Json<TransferBody>) -> 
     let command = TransferAttachments {
         ids,
         entity_id: entity,
-        from_record_id: body.from_record_id,
-        record_id: body.to_record_id,
+        from_record_id: from,
+        record_id: to,
         organization,
     };
     ctx.execute(&command, |updated| Json(Transferred { ok: true, updated }))

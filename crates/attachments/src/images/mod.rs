@@ -14,6 +14,7 @@ use std::time::Duration;
 use actix_web::web::Bytes;
 use backoffice_core::blocking::Pool;
 use backoffice_core::bounded_cache::BoundedCache;
+use backoffice_core::shares::Shares;
 use backoffice_core::{Error as CoreError, Result};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -26,7 +27,6 @@ pub(crate) use size::ImageBox;
 use crate::config::AttachmentsConfig;
 use crate::error::Error;
 use crate::files::unreadable;
-use crate::shares::Shares;
 use crate::stores::Driver;
 
 /// Images that wait for a thread.

@@ -1,6 +1,6 @@
 //! Constraints of the files of fields.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-use crate::acl;
 use crate::schema::attachments_fields as fields;
+use crate::{acl, hosts};
 
 /// Kind of the entity.
 pub const FIELD: &str = "attachments.field";
@@ -123,5 +123,9 @@ impl Entity for Field {
         let rows = fields::table.filter(fields::tenant_id.eq(tx.tenant()));
         delete(rows.filter(fields::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, _step: &Transition<'_>) -> Result<()> {
+        hosts::require_whole_tenant(tx.scope())
     }
 }

@@ -4,7 +4,7 @@ use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snaps
 use backoffice_core::crud;
 use backoffice_core::db::KeyColumn;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::{Feature, Platform, Rejection, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, RequestContext, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
 use diesel_async::RunQueryDsl;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::schema::attachments_partitions as partitions;
-use crate::{acl, known, query};
+use crate::{acl, hosts, known, query};
 
 /// Kind of the entity.
 pub const PARTITION: &str = "attachments.partition";
@@ -67,15 +67,15 @@ impl Partition {
         self.tenant_id == PLATFORM_TENANT
     }
 
-    /// Checks that partitions may be written.
+    /// Checks that the caller may write partitions.
     ///
     /// # Errors
-    /// 403 `demo_locked` in a demonstration (`app.demo`).
-    pub(crate) fn check_unlocked(platform: &Platform) -> Result<()> {
-        if platform.app().demo {
+    /// 403 `demo_locked` in a demonstration (`app.demo`); 403 for a caller whose rights are limited to organizations.
+    pub(crate) fn check_writable(ctx: &RequestContext) -> Result<()> {
+        if ctx.platform().app().demo {
             return Err(Error::DemoLocked.into());
         }
-        Ok(())
+        hosts::require_whole_tenant(ctx.scope())
     }
 }
 
@@ -107,21 +107,28 @@ impl Entity for Partition {
     }
 
     /// Keeps the partitions that all tenants have. Foreign keys keep those with files. A change of credentials is not undone, because the old ones are
-    /// nowhere any more.
+    /// nowhere any more. Undo and redo do not make a partition with files public, because their callers confirm nothing; uploads into the partition wait
+    /// for its row, which is locked.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        Self::check_unlocked(tx.context().platform())?;
+        Self::check_writable(tx.context())?;
         let Some(from) = step.from.map(Snapshot::row::<Self>).transpose()? else {
             return Ok(());
         };
-        let to = step.to.map(Snapshot::row::<Self>).transpose()?;
-        match to {
-            None if from.is_default() => Err(Rejection::bad_request("Default partitions cannot be deleted").into()),
-            Some(to) if step.restoring && to.credentials_version != from.credentials_version => {
-                let text = "The credentials of a store can't be restored; set them again";
-                Err(Rejection::conflict(text).code("credentials_not_kept").into())
-            }
-            _ => Ok(()),
+        let Some(to) = step.to.map(Snapshot::row::<Self>).transpose()? else {
+            return match from.is_default() {
+                true => Err(Rejection::bad_request("Default partitions cannot be deleted").into()),
+                false => Ok(()),
+            };
+        };
+        if step.restoring && to.credentials_version != from.credentials_version {
+            let text = "The credentials of a store can't be restored; set them again";
+            return Err(Rejection::conflict(text).code("credentials_not_kept").into());
         }
+        let becomes_public = to.is_public && !from.is_public;
+        if step.restoring && becomes_public && query::partitions::has_files(tx, to.id).await? {
+            return Err(Rejection::undo_conflict(&["isPublic"]).into());
+        }
+        Ok(())
     }
 
     async fn after_transition(tx: &mut Tx<'_>, _step: &Transition<'_>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Files whose records have been absent for some time.
 
 use backoffice_core::{Result, Timestamp};
-use diesel::sql_types::{Array, Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -71,31 +71,43 @@ pub(crate) async fn note(
     Ok(())
 }
 
-/// A file whose record can't come back.
+/// A file whose record can't come back. Its fields are its key in the order in which such files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
 pub(crate) struct AbsentFile {
+    #[diesel(sql_type = Timestamptz)]
+    absent_since: Timestamp,
     #[diesel(sql_type = SqlUuid)]
     pub(crate) tenant_id: Uuid,
     #[diesel(sql_type = SqlUuid)]
     pub(crate) id: Uuid,
 }
 
-/// The action log keeps whole months.
-const TO_DELETE: &str = "\
-select a.tenant_id, a.id from attachments_attachments a
-where a.absent_since < date_trunc('month', $2 - make_interval(months => $3), 'utc') and a.entity_id = any($1)
-order by a.absent_since limit 100";
+impl AbsentFile {
+    /// The key before those of all files.
+    pub(crate) const FIRST: Self = Self {
+        absent_since: Timestamp::UNIX_EPOCH,
+        tenant_id: Uuid::nil(),
+        id: Uuid::nil(),
+    };
+}
 
-/// Returns files of these kinds of records whose record has been absent since before the action log begins.
+const TO_DELETE: &str = "\
+select a.absent_since, a.tenant_id, a.id from attachments_attachments a
+where a.absent_since < $2 and a.entity_id = any($1) and (a.absent_since, a.tenant_id, a.id) > ($3, $4, $5)
+order by a.absent_since, a.tenant_id, a.id limit 100";
+
+/// Returns the next 100 files of these kinds of records whose record has been absent since before the action log begins.
 pub(crate) async fn files_to_delete(
     connection: &AsyncPgConnection,
     kinds: &[&str],
-    now: Timestamp,
-    months: u32,
+    log_start: Timestamp,
+    after: AbsentFile,
 ) -> Result<Vec<AbsentFile>> {
     let statement = sql_query(TO_DELETE)
         .bind::<Array<Text>, _>(kinds)
-        .bind::<Timestamptz, _>(now)
-        .bind::<Integer, _>(i32::try_from(months).unwrap_or(i32::MAX));
+        .bind::<Timestamptz, _>(log_start)
+        .bind::<Timestamptz, _>(after.absent_since)
+        .bind::<SqlUuid, _>(after.tenant_id)
+        .bind::<SqlUuid, _>(after.id);
     Ok(statement.load(&mut &*connection).await?)
 }

@@ -172,6 +172,7 @@ impl Stores {
             http2: false,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(30),
+            // The bytes of an object may take long; the other requests have limits of their own.
             timeout: None,
         };
         let client = egress.client(options).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Uploads that are still arriving.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Error, ErrorKind, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,8 +13,10 @@ use crate::config::create_private;
 
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 256 * 1024;
-/// Bytes by which the type of a file is recognized.
+/// First bytes by which the type of a file is recognized.
 const HEAD: usize = 8 * 1024;
+/// Last bytes by which the type of an archive is recognized.
+const END: u64 = 64 * 1024;
 
 /// The name of the file that a process locks as long as it uses its folder.
 const LOCK: &str = "lock";
@@ -118,6 +120,19 @@ impl Spool {
     /// Returns the first 8 KiB.
     pub(crate) fn head(&self) -> &[u8] {
         &self.head
+    }
+
+    /// Reads the last 64 KiB of the complete file, in another thread.
+    pub(crate) async fn end(&self) -> Result<Vec<u8>> {
+        let (path, start) = (self.path.clone(), self.length.saturating_sub(END));
+        let read = spawn_blocking(move || {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(start))?;
+            let mut end = Vec::new();
+            file.take(END).read_to_end(&mut end)?;
+            Ok::<_, Error>(end)
+        });
+        read.await.map_err(Error::other)?
     }
 
     /// Returns the path of the file, for reads.

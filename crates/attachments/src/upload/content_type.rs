@@ -1,4 +1,4 @@
-//! The media type of a file, from its first bytes, its name, and the client's word, in this order.
+//! The media type of a file, from its bytes, its name, and the client's word, in this order.
 
 use crate::error::Error;
 
@@ -53,6 +53,11 @@ const BY_BYTES: [&str; 7] = [
     "application/pdf",
 ];
 
+/// The first bytes of an archive.
+const ARCHIVE: &[u8] = b"PK\x03\x04";
+/// The part that every office document has.
+const OFFICE_PART: &[u8] = b"[Content_Types].xml";
+
 /// Types of documents that browsers execute.
 const ACTIVE: [&str; 6] = [
     "application/xhtml+xml",
@@ -96,15 +101,29 @@ const DOCUMENTS: [&str; 14] = [
 
 /// Returns whether files with this extension are of this media type; of an unknown extension, anything is.
 pub(crate) fn belongs_to(mime_type: &str, extension: &str) -> bool {
-    let known = BY_EXTENSION.iter().find(|(known, _)| *known == extension);
-    known.is_none_or(|(_, kind)| *kind == mime_type)
+    type_of(extension).is_none_or(|kind| kind == mime_type)
 }
 
-/// Returns the media type of a file from its first 8 KiB.
+fn type_of(extension: &str) -> Option<&'static str> {
+    let known = BY_EXTENSION.iter().find(|(known, _)| *known == extension);
+    known.map(|(_, kind)| *kind)
+}
+
+fn office_type_of(extension: &str) -> Option<&'static str> {
+    type_of(extension).filter(|kind| kind.contains("openxmlformats"))
+}
+
+/// Returns whether the type of a file depends on its end: an archive with the name of an office document may have the part that office documents have
+/// anywhere, and lists all of its parts at the end.
+pub(crate) fn depends_on_end(head: &[u8], extension: &str) -> bool {
+    head.starts_with(ARCHIVE) && office_type_of(extension).is_some() && !contains(head, OFFICE_PART)
+}
+
+/// Returns the media type of a file from its first 8 KiB, and from its last 64 KiB if it [depends](depends_on_end) on them.
 ///
 /// # Errors
 /// [`Error::Dangerous`] for programs, [`Error::ActiveContent`] for documents that browsers execute, by bytes or by the client's word.
-pub(crate) fn detect(head: &[u8], extension: &str, claimed: Option<&str>) -> Result<ContentType, Error> {
+pub(crate) fn detect(head: &[u8], end: &[u8], extension: &str, claimed: Option<&str>) -> Result<ContentType, Error> {
     if PROGRAMS.iter().any(|first| head.starts_with(first)) {
         return Err(Error::Dangerous);
     }
@@ -116,17 +135,14 @@ pub(crate) fn detect(head: &[u8], extension: &str, claimed: Option<&str>) -> Res
         mime_type: mime_type.to_owned(),
         is_utf8: false,
     };
-    let by_extension = BY_EXTENSION
-        .iter()
-        .find(|(known, _)| *known == extension)
-        .map(|(_, kind)| *kind);
+    let by_extension = type_of(extension);
     if let Some(kind) = infer::get(head).map(|found| found.mime_type()) {
         if let Some(known) = BY_BYTES.into_iter().find(|known| *known == kind) {
             return Ok(binary(known));
         }
-        if head.starts_with(b"PK\x03\x04") {
-            let is_office = contains(head, b"[Content_Types].xml");
-            let office = by_extension.filter(|kind| is_office && kind.contains("openxmlformats"));
+        if head.starts_with(ARCHIVE) {
+            let is_office = contains(head, OFFICE_PART) || contains(end, OFFICE_PART);
+            let office = office_type_of(extension).filter(|_| is_office);
             return Ok(binary(office.unwrap_or("application/zip")));
         }
     }
@@ -195,7 +211,7 @@ mod tests {
     use super::*;
 
     fn kind(head: &[u8], extension: &str, claimed: Option<&str>) -> Result<String, Error> {
-        detect(head, extension, claimed).map(|found| found.mime_type)
+        detect(head, b"", extension, claimed).map(|found| found.mime_type)
     }
 
     #[test]
@@ -231,6 +247,32 @@ mod tests {
         }
         let office = kind(b"PK\x03\x04\x14\0\0\0[Content_Types].xml", "docx", None);
         assert!(office.is_ok_and(|kind| kind.ends_with("wordprocessingml.document")));
+    }
+
+    #[test]
+    fn an_office_document_may_list_its_parts_at_the_end() {
+        let (head, end) = (
+            b"PK\x03\x04\x14\0\0\0xl/workbook.xml",
+            b"PK\x01\x02[Content_Types].xmlPK\x05\x06",
+        );
+
+        assert!(depends_on_end(head, "xlsx"));
+        for (head, extension) in [
+            (&head[..], "zip"),
+            (&head[..], "png"),
+            (b"PK\x03\x04[Content_Types].xml", "xlsx"),
+            (b"%PDF-1.7", "xlsx"),
+        ] {
+            assert!(!depends_on_end(head, extension), "{head:?} {extension}");
+        }
+        for (end, extension, expected) in [
+            (&end[..], "xlsx", "spreadsheetml.sheet"),
+            (&end[..], "zip", "application/zip"),
+            (b"PK\x05\x06", "xlsx", "application/zip"),
+        ] {
+            let found = detect(head, end, extension, None).map(|found| found.mime_type);
+            assert!(found.is_ok_and(|kind| kind.ends_with(expected)), "{end:?} {extension}");
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The parts of an upload.
 
-use backoffice_core::{Rejection, Result};
+use backoffice_core::{Platform, Rejection, Result};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::documented::AttachmentRecordText;
 use crate::error::Error;
+use crate::hosts;
 use crate::model::Assignment;
 use crate::values::{self, FIELD_PREFIX};
 
@@ -90,9 +91,10 @@ impl Form {
     ///
     /// # Errors
     /// 400 `missing_field` or `invalid_field` for the first part that is missing or invalid.
-    pub(crate) fn describe(self) -> Result<Described> {
-        let entity_id = required(self.entity_id.as_deref(), "entityId")?;
-        let record_id = required(self.record_id.as_deref(), "recordId")?;
+    pub(crate) fn describe(self, platform: &Platform) -> Result<Described> {
+        let normal_id = |kind: &str, id: &str| hosts::normal_id(platform, kind, id);
+        let entity_id = values::normal_kind(&required(self.entity_id.as_deref(), "entityId")?);
+        let record_id = normal_id(&entity_id, &required(self.record_id.as_deref(), "recordId")?);
         for (name, text) in [("fieldKey", &self.field_key), ("partitionCode", &self.partition_code)] {
             if text.as_deref().is_some_and(|text| !values::is_id(text)) {
                 return Err(Error::InvalidField(name).into());
@@ -103,7 +105,7 @@ impl Form {
             None => Vec::new(),
             Some(text) => serde_json::from_str(text).map_err(|_| Error::InvalidField("assignments"))?,
         };
-        let assignments = values::assignments(&assignments).map_err(|rule| invalid("assignments", rule))?;
+        let assignments = values::assignments(&assignments, normal_id).map_err(|rule| invalid("assignments", rule))?;
         let mut changes = match self.custom_fields.as_deref() {
             None => Map::new(),
             Some(text) => serde_json::from_str(text).map_err(|_| Error::InvalidField("customFields"))?,
@@ -112,7 +114,7 @@ impl Form {
         let mut custom_fields = Map::new();
         values::change_fields(&mut custom_fields, &changes).map_err(|rule| invalid("customFields", rule))?;
         Ok(Described {
-            entity_id: values::normal_kind(&entity_id),
+            entity_id,
             record_id,
             field_key: self.field_key,
             partition_code: self.partition_code,

@@ -46,6 +46,14 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
+/// Decodes the beginning of a longer text like [`decode`]. Its last character may be cut.
+pub(crate) fn decode_beginning(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => decode(&bytes[..error.valid_up_to()]),
+        _ => decode(bytes),
+    }
+}
+
 /// Trims a text and splits it. The database can't store the character zero.
 pub(crate) fn parts(text: &str) -> Option<Text> {
     let text: String = text

@@ -26,6 +26,7 @@ mod shares;
 mod transfers;
 mod unreadable;
 mod uploads;
+mod whole_tenant;
 
 use std::path::Path;
 

@@ -6,7 +6,9 @@ use backoffice_test_support::{TestApp, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{NOTE, PARTITIONS, TwoTenants, Upload, files_below, fixture, rejected, rejection, upload, uploaded};
+use crate::{
+    LIBRARY, NOTE, PARTITIONS, TwoTenants, Upload, files_below, fixture, rejected, rejection, upload, uploaded,
+};
 
 /// The partition for files that everybody may read.
 const PUBLIC: &str = "019aae00-0000-7000-8000-000000000001";
@@ -183,6 +185,78 @@ async fn att_24_a_partition_with_files_stays_and_becomes_public_only_by_confirma
     let shown = fixture.app.request(Method::GET, &path).send().await;
     assert_eq!((shown.status, shown.text().as_str()), (200, "Twelve bytes"));
     assert!(fixture.app.data_dir().join("attachments/docs").is_dir());
+}
+
+#[actix_web::test]
+async fn undo_and_redo_do_not_make_a_partition_with_files_public() {
+    let fixture = fixture().await;
+    let token = &fixture.a.token;
+    let (_, body) = create_docs(&fixture, json!({})).await;
+    let id = &body["item"]["id"];
+    let put = async |is_public: bool| {
+        let body = json!({"id": id, "isPublic": is_public});
+        let response = fixture.app.send(token, Method::PUT, PARTITIONS, body).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response
+    };
+    let is_public = async || fixture.app.read(token, PARTITIONS).await["items"][2]["isPublic"].clone();
+    let upload_note = || uploaded(&fixture, &[("partitionCode", "docs")], NOTE);
+    let delete = async |file: Uuid| {
+        let path = format!("{LIBRARY}/{file}");
+        assert_eq!(fixture.app.delete(token, &path, Value::Null).await.0, 200);
+    };
+    let assert_conflict = |(status, body): (u16, Value)| {
+        assert_eq!(
+            (status, &body["code"], &body["fields"]),
+            (400, &json!("undo_conflict"), &json!(["isPublic"]))
+        );
+    };
+
+    let opened = put(true).await;
+    assert_eq!(fixture.app.undo(token, &opened).await.0, 200);
+    let file = upload_note().await;
+    assert_conflict(fixture.app.redo(token, &opened).await);
+    assert_eq!(is_public().await, json!(false));
+    delete(file).await;
+    assert_eq!(fixture.app.redo(token, &opened).await.0, 200);
+    assert_eq!(is_public().await, json!(true));
+
+    let closed = put(false).await;
+    let file = upload_note().await;
+    assert_conflict(fixture.app.undo(token, &closed).await);
+    assert_eq!(is_public().await, json!(false));
+    delete(file).await;
+    assert_eq!(fixture.app.undo(token, &closed).await.0, 200);
+    assert_eq!(is_public().await, json!(true));
+}
+
+#[actix_web::test]
+async fn a_super_administrator_changes_a_default_partition_whatever_tenant_is_selected() {
+    let fixture = fixture().await;
+    let (_, own) = create_docs(&fixture, json!({})).await;
+    let body = json!({"code": "docs", "title": "Own"});
+    let (_, foreign) = fixture.app.post(&fixture.b.token, PARTITIONS, body).await;
+    let put = async |id: &Value| {
+        let request = fixture.app.request(Method::PUT, PARTITIONS).bearer(&fixture.root);
+        let request = request.header("X-Tenant-Id", &fixture.a.id.to_string());
+        let response = request.json(&json!({"id": id, "title": "Changed"})).send().await;
+        (response.status, response.json()["item"]["title"].clone())
+    };
+    let changed = (200, json!("Changed"));
+
+    assert_eq!(put(&json!(PUBLIC)).await, changed);
+    assert_eq!(put(&own["item"]["id"]).await, changed);
+    assert_eq!(put(&foreign["item"]["id"]).await.0, 404);
+
+    let list = fixture.app.read(&fixture.b.token, PARTITIONS).await;
+    assert_eq!(
+        (&list["items"][0]["title"], &list["items"][0]["tenantId"]),
+        (&json!("Changed"), &Value::Null)
+    );
+    let body = json!({"id": PUBLIC, "title": "Mine"});
+    let rejected = fixture.app.put(&fixture.a.token, PARTITIONS, body).await;
+    let text = "Default partitions can only be changed by super administrators";
+    assert_eq!((rejected.0, &rejected.1["error"]), (403, &json!(text)));
 }
 
 #[actix_web::test]

@@ -4,7 +4,9 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{ATTACHMENTS, LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, deal, fixture, ids, rejected, rejection, request};
+use crate::{
+    ATTACHMENTS, LIBRARY, NOTE, ORGANIZATIONS, TwoTenants, deal, fixture, id_of, ids, rejected, rejection, request,
+};
 
 const USAGE: &str = "/attachments/usage";
 
@@ -42,7 +44,7 @@ async fn att_31_files_follow_the_rights_and_the_life_of_their_record() {
     let deal = deal(&fixture).await;
     let response = attach(&fixture, &fixture.a.token, deal).await;
     assert_eq!(response.status, 200, "{}", response.text());
-    let id = backoffice_test_accounts::id_of(&response.json()["item"]);
+    let id = id_of(&response.json()["item"]);
     fixture
         .role("Files", &["attachments.view", "attachments.manage"], None)
         .await;
@@ -106,7 +108,7 @@ async fn att_36_an_organization_with_files_stays() {
     let branch = fixture.organization("Branch", None).await;
     let upload = request(&fixture.app, &fixture.a.token, &crate::RECORD, Some(NOTE));
     let response = upload.header("X-Organization-Id", &branch.to_string()).send().await;
-    let id = backoffice_test_accounts::id_of(&response.json()["item"]);
+    let id = id_of(&response.json()["item"]);
     let delete = async |path: String| fixture.app.delete(&fixture.a.token, &path, Value::Null).await;
 
     let rejected_one = delete(format!("{ORGANIZATIONS}?id={branch}")).await;
@@ -140,7 +142,7 @@ async fn att_36_a_file_has_the_organization_of_its_record() {
     let response = attach(&fixture, &fixture.a.token, deal_of_branch).await;
 
     assert_eq!(rejection(&elsewhere), rejected(400, "record_not_found"));
-    let file = backoffice_test_accounts::id_of(&response.json()["item"]);
+    let file = id_of(&response.json()["item"]);
     let (_, detail) = fixture.app.get(&fixture.a.token, &format!("{LIBRARY}/{file}")).await;
     assert_eq!(detail["item"]["organizationId"], json!(branch));
     let to_head = deal(&fixture).await;
@@ -168,5 +170,97 @@ async fn att_36_a_file_has_the_organization_of_its_record() {
             .await
             .0,
         404
+    );
+}
+
+/// Returns the other spellings of a UUID.
+fn spellings(id: Uuid) -> [String; 4] {
+    [
+        id.to_string().to_uppercase(),
+        id.simple().to_string(),
+        id.braced().to_string(),
+        id.urn().to_string(),
+    ]
+}
+
+#[actix_web::test]
+async fn every_spelling_of_an_id_names_the_same_record() {
+    let fixture = fixture().await;
+    let token = &fixture.a.token;
+    let (one, other) = (deal(&fixture).await, deal(&fixture).await);
+    let assigned = |id: &str| json!([{"type": "customers.deal", "id": id, "label": "Deal"}]);
+    let send = async |id: &str| {
+        let assignments = assigned(id).to_string();
+        let parts = [
+            ("entityId", "customers:deal"),
+            ("recordId", id),
+            ("assignments", assignments.as_str()),
+        ];
+        request(&fixture.app, token, &parts, Some(NOTE)).send().await
+    };
+    let listed = async |id: &str| {
+        let id = id.replace('{', "%7B").replace('}', "%7D");
+        let path = format!("{ATTACHMENTS}?entityId=customers.deal&recordId={id}");
+        let mut files = ids(&fixture.app.read(token, &path).await);
+        files.sort();
+        files
+    };
+
+    let mut files = Vec::new();
+    for id in spellings(one) {
+        let response = send(&id).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        let body = response.json();
+        assert_eq!(body["item"]["assignments"], assigned(&one.to_string()), "{id}");
+        files.push(id_of(&body["item"]));
+    }
+
+    files.sort();
+    assert_eq!(listed(&one.to_string()).await, files);
+    for id in spellings(one) {
+        assert_eq!(listed(&id).await, files, "{id}");
+    }
+    let limit = json!({"entityId": "customers.deal", "fieldKey": "*", "maxCount": 4});
+    assert_eq!(fixture.app.put(token, "/attachments/fields", limit).await.0, 200);
+    for id in spellings(one) {
+        let response = send(&id).await;
+        assert_eq!(rejection(&response), rejected(403, "attachment_limit_reached"), "{id}");
+    }
+    let ([from, ..], [to, ..]) = (spellings(one), spellings(other));
+    let body = json!({"entityId": "customers.deal", "attachmentIds": files, "fromRecordId": from, "toRecordId": to});
+    let moved = fixture.app.post(token, "/attachments/transfer", body).await;
+    assert_eq!(moved, (200, json!({"ok": true, "updated": 4})));
+    assert_eq!(listed(&other.to_string()).await, files);
+}
+
+#[actix_web::test]
+async fn ids_of_assigned_records_are_stored_in_one_spelling_and_other_texts_as_they_are() {
+    let fixture = fixture().await;
+    let token = &fixture.a.token;
+    let deal = deal(&fixture).await;
+    let upper = deal.to_string().to_uppercase();
+    let parts = [("entityId", "x.y"), ("recordId", upper.as_str())];
+    let response = request(&fixture.app, token, &parts, Some(NOTE)).send().await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let path = format!("{LIBRARY}/{}", id_of(&response.json()["item"]));
+    let of = |kind: &str, id: &str| json!({"type": kind, "id": id});
+    let assignments = json!([
+        of("x.y", &upper),
+        of("customers.deal", &deal.simple().to_string()),
+        of("customers.deal", &upper)
+    ]);
+
+    let changed = fixture
+        .app
+        .send(token, Method::PATCH, &path, json!({"assignments": assignments}))
+        .await;
+
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let detail = fixture.app.read(token, &path).await;
+    let item = &detail["item"];
+    assert_eq!(item["recordId"], json!(upper));
+    assert_eq!(
+        item["assignments"],
+        json!([of("x.y", &upper), of("customers.deal", &deal.to_string())])
     );
 }

@@ -198,6 +198,39 @@ async fn att_25_endpoints_that_are_not_public_and_incomplete_settings_are_reject
 }
 
 #[actix_web::test]
+async fn an_administrator_changes_a_partition_with_ambient_credentials_but_not_its_place() {
+    let (server, fixture, id) = with_docs().await;
+    let mut ambient = server.config();
+    ambient["authMode"] = json!("ambient");
+    ambient["accessKeyId"] = Value::Null;
+    ambient["secretAccessKey"] = Value::Null;
+    let by_tenant = async |fields: Value| {
+        let mut body = json!({"id": id});
+        body.as_object_mut()
+            .expect("an object")
+            .extend(fields.as_object().expect("an object").clone());
+        put(&fixture, &fixture.a.token, body).await
+    };
+    let rejected = by_tenant(json!({"configJson": ambient})).await;
+    assert_eq!((rejected.0, &rejected.1["code"]), (400, &json!("invalid_store")));
+    let (status, changed) = put(&fixture, &fixture.root, json!({"id": id, "configJson": ambient})).await;
+    assert_eq!(status, 200, "{changed}");
+    let shown = &changed["item"]["configJson"];
+    assert_eq!(shown["authMode"], "ambient");
+
+    let renamed = by_tenant(json!({"title": "Renamed"})).await;
+    let described = by_tenant(json!({"description": "D", "configJson": shown})).await;
+    let mut elsewhere = shown.clone();
+    elsewhere["pathPrefix"] = json!("elsewhere/");
+    let moved = by_tenant(json!({"configJson": elsewhere})).await;
+
+    assert_eq!((renamed.0, &renamed.1["item"]["title"]), (200, &json!("Renamed")));
+    assert_eq!((described.0, &described.1["item"]["description"]), (200, &json!("D")));
+    assert_eq!(&described.1["item"]["configJson"], shown);
+    assert_eq!((moved.0, &moved.1["code"]), (400, &json!("invalid_store")));
+}
+
+#[actix_web::test]
 async fn att_25_files_stay_where_they_were_stored_when_their_partition_changes() {
     let server = S3Server::start().await;
     let fixture = fixture_with(S3Server::section()).await;

@@ -60,6 +60,26 @@ async fn a_repeated_move_from_a_record_returns_the_stored_response() {
 }
 
 #[actix_web::test]
+async fn a_move_to_the_record_of_the_file_keeps_its_assignment() {
+    let fixture = fixture().await;
+    let assignments = json!([{"type": "x.y", "id": "r1", "label": "One", "href": "/one"}]);
+    let file = uploaded(&fixture, &[("assignments", &assignments.to_string())], NOTE).await;
+    let body = json!({"entityId": "x.y", "attachmentIds": [file], "toRecordId": "r1"});
+
+    let response = transfer(&fixture, &fixture.a.token, &body).await;
+
+    assert_eq!(
+        (response.status, response.json()),
+        (200, json!({"ok": true, "updated": 1}))
+    );
+    let (_, detail) = fixture.app.get(&fixture.a.token, &format!("{LIBRARY}/{file}")).await;
+    assert_eq!(
+        (&detail["item"]["recordId"], &detail["item"]["assignments"]),
+        (&json!("r1"), &assignments)
+    );
+}
+
+#[actix_web::test]
 async fn a_file_that_was_moved_away_meanwhile_stays_there() {
     let fixture = TwoTenants::inside(builder().pool_size(8).build().await).await;
     let file = uploaded(&fixture, &[], NOTE).await;

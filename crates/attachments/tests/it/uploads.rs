@@ -1,12 +1,14 @@
 //! Uploads.
 
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration as Patience;
 
 use actix_web::http::Method;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use crate::{
     ATTACHMENTS, LIBRARY, NOTE, RECORD, Upload, fixture, fixture_with, form, of_record, rejected, rejection, request,
@@ -294,6 +296,78 @@ async fn att_27_a_repeated_upload_stores_one_file() {
     assert_eq!(second.header("idempotency-replayed").as_deref(), Some("true"));
     assert_eq!(first.json(), second.json());
     assert_eq!(stored(&fixture.app).await, (1, 0, 1, 12));
+}
+
+#[actix_web::test]
+async fn a_repeated_upload_returns_its_response_when_the_quota_is_nearly_used() {
+    let fixture = fixture_with("tenant_quota = \"3MiB\"").await;
+    let bytes = vec![b'a'; 2 * 1024 * 1024];
+    let file = Upload { bytes: &bytes, ..NOTE };
+    let send = async |key: &str| {
+        let request = request(&fixture.app, &fixture.a.token, &RECORD, Some(file));
+        request.header("Idempotency-Key", key).send().await
+    };
+
+    let first = send("k1").await;
+    let repeated = send("k1").await;
+    let others = [
+        send("k2").await,
+        upload(&fixture.app, &fixture.a.token, &[], file).await,
+    ];
+
+    assert_eq!((first.status, repeated.status), (200, 200), "{}", repeated.text());
+    assert_eq!(repeated.header("idempotency-replayed").as_deref(), Some("true"));
+    assert_eq!(repeated.json(), first.json());
+    for response in others {
+        assert_eq!(rejection(&response), rejected(413, "attachment_quota_exceeded"));
+    }
+    assert_eq!(stored(&fixture.app).await, (1, 0, 1, 2 * 1024 * 1024));
+}
+
+/// Returns an archive of a part of 100 KiB and one with this name.
+fn archive(last: &str) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, length) in [("xl/worksheets/sheet1.xml", 100 * 1024), (last, 10)] {
+        archive.start_file(name, options).expect("a part");
+        archive.write_all(&vec![b'a'; length]).expect("written");
+    }
+    archive.finish().expect("an archive").into_inner()
+}
+
+#[actix_web::test]
+async fn an_office_document_is_recognized_by_its_last_part() {
+    let fixture = fixture().await;
+    let token = &fixture.a.token;
+    let limit = json!({"entityId": "x.y", "fieldKey": "table", "acceptExtensions": ["xlsx"]});
+    assert_eq!(fixture.app.put(token, "/attachments/fields", limit).await.0, 200);
+    let (document, other) = (archive("[Content_Types].xml"), archive("readme.txt"));
+    let book = |bytes| Upload {
+        name: "book.xlsx",
+        bytes,
+        kind: "application/zip",
+    };
+    let renamed = Upload {
+        name: "book.zip",
+        ..book(&document)
+    };
+    let xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+    for (file, kind) in [
+        (book(&document), xlsx),
+        (book(&other), "application/zip"),
+        (renamed, "application/zip"),
+    ] {
+        let response = upload(&fixture.app, token, &[], file).await;
+        assert_eq!(response.json()["item"]["mimeType"], kind, "{}", response.text());
+    }
+    let of_field = [("fieldKey", "table")];
+    assert_eq!(
+        upload(&fixture.app, token, &of_field, book(&document)).await.status,
+        200
+    );
+    let response = upload(&fixture.app, token, &of_field, book(&other)).await;
+    assert_eq!(rejection(&response), rejected(403, "attachment_type_not_allowed"));
 }
 
 #[actix_web::test]

@@ -9,7 +9,9 @@ use super::receive::Received;
 use crate::error::Error;
 use crate::files::Files;
 use crate::stores::Spool;
-use crate::upload::{ContentType, ImageSize, Text, check_name, clean_name, detect, extension, image_size, read_text};
+use crate::upload::{
+    ContentType, ImageSize, Text, check_name, clean_name, depends_on_end, detect, extension, image_size, read_text,
+};
 
 /// A file that may be stored.
 pub(super) struct Inspected {
@@ -33,8 +35,7 @@ pub(super) async fn inspect(files: &Files, received: Received) -> Result<Inspect
     if let Some(scanner) = &files.config.scan.clamd {
         scanner.scan(received.spool.path()).await?;
     }
-    let claimed = received.content_type.as_deref();
-    let content_type = detect(received.spool.head(), &extension(&name), claimed)?;
+    let content_type = content_type(&received, &extension(&name)).await?;
     let awaits_text = files.extracts(&content_type.mime_type, received.spool.length());
     let (text, image) = derived(&received.spool, &content_type).await?;
     Ok(Inspected {
@@ -48,6 +49,18 @@ pub(super) async fn inspect(files: &Files, received: Received) -> Result<Inspect
     })
 }
 
+/// Recognizes the media type.
+async fn content_type(received: &Received, extension: &str) -> Result<ContentType> {
+    let Received {
+        spool, content_type, ..
+    } = received;
+    let end = match depends_on_end(spool.head(), extension) {
+        true => spool.end().await.map_err(|error| unreadable(&error))?,
+        false => Vec::new(),
+    };
+    Ok(detect(spool.head(), &end, extension, content_type.as_deref())?)
+}
+
 /// Reads what is derived from the bytes.
 async fn derived(spool: &Spool, content_type: &ContentType) -> Result<(Option<Text>, Option<ImageSize>)> {
     let (path, kind, length) = (spool.path().to_owned(), content_type.mime_type.clone(), spool.length());
@@ -56,8 +69,11 @@ async fn derived(spool: &Spool, content_type: &ContentType) -> Result<(Option<Te
         Ok::<_, IoError>((text, image_size(&path)))
     });
     let read = read.await.map_err(|error| CoreError::internal(error.to_string()))?;
-    read.map_err(|error| {
-        tracing::error!(%error, "could not read an upload");
-        Error::StorageUnavailable.into()
-    })
+    Ok(read.map_err(|error| unreadable(&error))?)
+}
+
+/// Logs why the file could not be read, and returns its rejection.
+fn unreadable(error: &IoError) -> Error {
+    tracing::error!(%error, "could not read an upload");
+    Error::StorageUnavailable
 }

@@ -5,6 +5,8 @@ mod receive;
 mod save;
 mod target;
 
+use actix_web::HttpRequest;
+use actix_web::http::header::HeaderMap;
 use backoffice_core::http::{Json, Multipart, Routes, requires};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Placement, RequestContext, Result};
@@ -69,14 +71,18 @@ struct UploadedItem {
     custom_fields: Value,
 }
 
-async fn upload_attachment(ctx: RequestContext, body: Multipart<UploadForm>) -> Result<Json<Uploaded>> {
-    let outcome = upload(&ctx, body).await;
+async fn upload_attachment(
+    ctx: RequestContext,
+    request: HttpRequest,
+    body: Multipart<UploadForm>,
+) -> Result<Json<Uploaded>> {
+    let outcome = upload(&ctx, request.headers(), body).await;
     let word = if outcome.is_ok() { "stored" } else { "rejected" };
     metrics::counter!("attachments_uploads_total", "outcome" => word).increment(1);
     outcome
 }
 
-async fn upload(ctx: &RequestContext, mut body: Multipart<UploadForm>) -> Result<Json<Uploaded>> {
+async fn upload(ctx: &RequestContext, headers: &HeaderMap, mut body: Multipart<UploadForm>) -> Result<Json<Uploaded>> {
     let placement = Placement::for_new(ctx, None)?;
     let files = ctx.call().provided::<Files>()?;
     let limits = ctx.platform().rate_limits();
@@ -86,12 +92,17 @@ async fn upload(ctx: &RequestContext, mut body: Multipart<UploadForm>) -> Result
     let bounds = {
         let connection = ctx.read().await?;
         let usage = usage::of_tenant(&connection, placement.tenant, files.default_quota()).await?;
-        Bounds::new(&files, usage)
+        Bounds::new(&files, usage, headers)
     };
     bounds.check_length(body.declared_length())?;
     let (form, received) = receive(ctx.call(), &files, &mut body, bounds).await?;
-    let described = form.describe()?;
-    let file = inspect(&files, received.ok_or(Error::FileRequired)?).await?;
+    let described = form.describe(ctx.platform())?;
+    let received = received.ok_or(Error::FileRequired)?;
+    if bounds.exceeds_quota(received.spool.length()) {
+        ctx.reject_repeat().await?;
+        return Err(Error::QuotaExceeded.into());
+    }
+    let file = inspect(&files, received).await?;
     let target = target(ctx, placement, &described, &file).await?;
     let (new, spool) = new_row(ctx, &files, &target, described, file)?;
     save(ctx, &files, &target, new, spool).await

@@ -1,5 +1,6 @@
 //! Receives the body of an upload.
 
+use actix_web::http::header::HeaderMap;
 use backoffice_core::Result;
 use backoffice_core::context::Call;
 use backoffice_core::http::{Multipart, Part};
@@ -20,13 +21,17 @@ pub(super) struct Bounds {
     largest: u64,
     /// That the quota of the tenant leaves at present.
     left: u64,
+    /// Whether the request has an `Idempotency-Key`. If it is a repeated one, its file is among those that use the quota, which only the whole body shows.
+    may_repeat: bool,
 }
 
 impl Bounds {
-    pub(super) fn new(files: &Files, usage: Usage) -> Self {
+    /// Creates the bounds for a request with these headers.
+    pub(super) fn new(files: &Files, usage: Usage, headers: &HeaderMap) -> Self {
         Self {
             largest: files.config.max_upload,
             left: u64::try_from(usage.quota.saturating_sub(usage.used)).unwrap_or(0),
+            may_repeat: headers.contains_key("idempotency-key"),
         }
     }
 
@@ -35,15 +40,21 @@ impl Bounds {
         self.check(declared.unwrap_or(0).saturating_sub(OVERHEAD))
     }
 
-    /// Rejects a file of this length, or of more.
+    /// Rejects a file of this length, or of more. Requests that may be repeated ones spool bytes beyond the quota: at most the largest file for each slot
+    /// of the caller and the tenant, until the end of the request.
     fn check(self, length: u64) -> Result<(), Error> {
         if length > self.largest {
             return Err(Error::TooLarge);
         }
-        if length > self.left {
+        if self.exceeds_quota(length) && !self.may_repeat {
             return Err(Error::QuotaExceeded);
         }
         Ok(())
+    }
+
+    /// Returns whether the quota leaves fewer bytes.
+    pub(super) const fn exceeds_quota(self, length: u64) -> bool {
+        length > self.left
     }
 }
 

@@ -1,6 +1,5 @@
 //! Where a file is stored, and to what it is attached.
 
-use backoffice_core::records::FoundRecord;
 use backoffice_core::{Placement, RequestContext, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
 use time::Duration;
@@ -48,34 +47,37 @@ pub(super) async fn target(
         mime_type: &file.content_type.mime_type,
         length: file.spool.length(),
     })?;
+    let placement = Placement {
+        organization: record.map_or(placement.organization, |record| record.organization),
+        ..placement
+    };
     let partition = partition(
         ctx,
         &connection,
         described.partition_code.as_deref(),
         kind,
         constraints.partition(),
+        placement.organization,
     )
     .await?;
-    let organization = |record: FoundRecord| record.organization;
     Ok(UploadTarget {
         id: ctx.new_id(),
-        placement: Placement {
-            organization: record.map_or(placement.organization, organization),
-            ..placement
-        },
+        placement,
         is_limited: constraints.limits_count(),
         partition,
         expires_at: ctx.now().after(STAGED),
     })
 }
 
-/// Returns the named partition, or that of the field, or the default one of the kind of records.
+/// Returns the named partition, or that of the field, or the default one of the kind of records. A public partition that is neither of these needs the
+/// right to manage partitions in the organization of the file.
 async fn partition(
     ctx: &RequestContext,
     connection: &AsyncPgConnection,
     named: Option<&str>,
     kind: &str,
     of_field: Option<Uuid>,
+    organization: Uuid,
 ) -> Result<Partition> {
     let default = hosts::default_partition(ctx.platform(), kind);
     let partitions = visible(connection, ctx.scope()).await?;
@@ -86,7 +88,7 @@ async fn partition(
     };
     let found = found.ok_or(Error::UnknownPartition)?;
     let is_expected = found.code.eq_ignore_ascii_case(default) || of_field == Some(found.id);
-    if found.is_public && !is_expected && !ctx.holds(acl::PARTITIONS_MANAGE) {
+    if found.is_public && !is_expected && !ctx.holds_in(acl::PARTITIONS_MANAGE, Some(organization)) {
         return Err(Error::PublicPartition.into());
     }
     Ok(found.clone())

@@ -5,6 +5,7 @@ mod memory;
 mod settings;
 
 use std::error::Error as StdError;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
 use std::ops::Range;
@@ -21,6 +22,7 @@ use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{BackoffConfig, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::Spool;
@@ -36,6 +38,10 @@ const PARTS_AT_ONCE: usize = 2;
 const RETRIES: usize = 2;
 /// Longest duration of a request with its repetitions.
 const RETRY_TIME: Duration = Duration::from_secs(90);
+/// Longest duration of the read of a whole object.
+const LONGEST_READ: Duration = Duration::from_secs(60);
+/// Bytes of the keys of a tenant's objects together: ten million keys as this module forms them. A server could list keys without end.
+const MOST_KEYS: usize = 1024 * 1024 * 1024;
 
 /// A bucket.
 #[derive(Debug, Clone)]
@@ -83,6 +89,8 @@ impl S3 {
             .with_region(&settings.region)
             .with_virtual_hosted_style_request(!settings.force_path_style)
             .with_allow_http(true)
+            // One request for each object: the library panics when the response to a request for several objects names another one.
+            .with_disable_bulk_delete(true)
             .with_retry(retry)
             .with_http_connector(Guarded(client))
             .build()
@@ -197,37 +205,66 @@ impl S3 {
         ignore_missing(self.client.delete(&path).await)
     }
 
-    /// Returns the bytes of a range of an object.
+    /// Returns the bytes of a range of an object. They fail when the server sends more.
     pub(super) async fn pieces(&self, key: &str, range: Range<u64>) -> Result<Pieces> {
+        let mut missing = range.end.saturating_sub(range.start);
         let options = GetOptions {
             range: Some(GetRange::Bounded(range)),
             ..GetOptions::default()
         };
         let found = self.client.get_opts(&self.path(key)?, options).await;
         let found = found.map_err(|error| described(&error))?;
-        let failed = |error| CoreError::internal(format!("could not read a file: {}", described(&error)));
-        Ok(found.into_stream().map_err(failed).boxed())
+        let failed = |reason: &dyn Display| CoreError::internal(format!("could not read a file: {reason}"));
+        let pieces = found.into_stream().map(move |piece| {
+            let piece = piece.map_err(|error| failed(&described(&error)))?;
+            let remains = missing.checked_sub(piece.len() as u64);
+            missing = remains.ok_or_else(|| failed(&"the store sent more bytes than the range has"))?;
+            Ok::<_, CoreError>(piece)
+        });
+        Ok(pieces.boxed())
     }
 
     /// Reads a whole object of at most `most` bytes.
     pub(super) async fn read(&self, key: &str, most: u64) -> Result<Vec<u8>> {
+        let read = timeout(LONGEST_READ, self.read_bounded(key, most)).await;
+        read.map_err(|_| Error::new(ErrorKind::TimedOut, "the store did not respond in time"))?
+    }
+
+    async fn read_bounded(&self, key: &str, most: u64) -> Result<Vec<u8>> {
+        let too_large = || Error::new(ErrorKind::FileTooLarge, "the file is too large");
         let found = self.client.get(&self.path(key)?).await;
         let found = found.map_err(|error| described(&error))?;
         if found.meta.size > most {
-            return Err(Error::new(ErrorKind::FileTooLarge, "the file is too large"));
+            return Err(too_large());
         }
-        let bytes = found.bytes().await.map_err(|error| described(&error))?;
-        Ok(bytes.into())
+        let mut bytes = Vec::with_capacity(usize::try_from(found.meta.size).map_err(Error::other)?);
+        let mut pieces = found.into_stream();
+        // The bytes are counted: a body may be longer than its headers announce.
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|error| described(&error))?;
+            if (bytes.len() + piece.len()) as u64 > most {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes)
     }
 
     /// Returns the keys of the objects of a tenant.
+    ///
+    /// # Errors
+    /// As the store reports, and when the keys are too long together.
     pub(crate) async fn objects(&self, tenant: &str) -> Result<Vec<String>> {
         let mut found = self.client.list(Some(&self.path(tenant)?));
-        let mut objects = Vec::new();
+        let (mut objects, mut length) = (Vec::new(), 0);
         while let Some(object) = found.next().await {
             let object = object.map_err(|error| described(&error))?;
-            let key = object.location.as_ref().strip_prefix(&*self.prefix);
-            objects.extend(key.map(str::to_owned));
+            let location = object.location.as_ref();
+            length += location.len();
+            if length > MOST_KEYS {
+                return Err(Error::new(ErrorKind::FileTooLarge, "the bucket has too many objects"));
+            }
+            objects.extend(location.strip_prefix(&*self.prefix).map(str::to_owned));
         }
         Ok(objects)
     }

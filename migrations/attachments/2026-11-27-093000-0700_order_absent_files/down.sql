@@ -1,0 +1,2 @@
+drop index attachments_attachments_absent_since_idx;
+create index attachments_attachments_absent_since_idx on attachments_attachments (absent_since) where absent_since is not null;
