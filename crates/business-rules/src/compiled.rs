@@ -272,17 +272,12 @@ fn line(id: Uuid, parents: &HashMap<Uuid, Option<Uuid>>) -> Vec<Uuid> {
     line
 }
 
-/// Estimates the memory of a compiled rule.
+/// Estimates the memory of a compiled rule. Compiled patterns are not a part of it.
 fn bytes(rule: &Rule) -> usize {
     let condition = rule
         .condition_expression
         .as_ref()
         .map_or(0, |one| one.to_string().len());
-    // Patterns are compiled to more than their text.
-    let patterns = rule
-        .condition_expression
-        .as_ref()
-        .map_or(0, |one| one.to_string().matches("MATCHES").count());
     let actions = rule.success_actions.to_string().len() + rule.failure_actions.to_string().len();
-    1024 + 4 * (condition + actions) + patterns * 16 * 1024
+    1024 + 4 * (condition + actions)
 }

@@ -13,11 +13,12 @@ use uuid::Uuid;
 
 use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
 use crate::condition::reference::RunUser;
+use crate::condition::{EvaluationLimits, Patterns};
 use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
 use crate::engine::settle::{self, About, LOG, Leavings};
 use crate::engine::{
-    RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of,
+    LONG_EVALUATION, RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of,
 };
 use crate::platform_calls::{self, QueuedCall};
 use crate::webhooks::{NewDelivery, queue};
@@ -249,10 +250,12 @@ async fn validate_all(
         tokio::task::yield_now().await;
     }
     let facts = subject.facts(user.clone(), ctx.now(), local_date);
+    let patterns = ctx.call().provided::<Patterns>()?;
     let started = Instant::now();
     let mut outcome = RunOutcome::default();
     for rule in rules {
-        if shared.spent + started.elapsed() > config.guard_run {
+        let spent = shared.spent + started.elapsed();
+        if spent > config.guard_run {
             outcome.is_incomplete = true;
             outcome.errors.push(RunError {
                 rule: Some(rule.key.clone()),
@@ -260,11 +263,19 @@ async fn validate_all(
             });
             continue;
         }
-        let mut run = evaluate(rule, &facts, tx.new_id(), false);
+        let limits = EvaluationLimits {
+            patterns: &patterns,
+            longest: config.guard_rule.min(config.guard_run.saturating_sub(spent)),
+        };
+        let mut run = evaluate(rule, &facts, limits, tx.new_id());
         if run.elapsed > config.guard_rule {
             run.end_with(0);
         }
+        let is_long = run.elapsed > LONG_EVALUATION;
         outcome.runs.push(run);
+        if is_long {
+            tokio::task::yield_now().await;
+        }
     }
     shared.spent += started.elapsed();
     Ok(outcome)

@@ -8,7 +8,7 @@ use backoffice_core::db::KeyColumn;
 use backoffice_core::input::Validator;
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Call, Patch, Result, Scope, Timestamp};
-use diesel::sql_types::{Integer, Timestamptz};
+use diesel::sql_types::Timestamptz;
 use diesel::{ExpressionMethods, QueryDsl, insert_into, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use secrecy::SecretSlice;
@@ -83,30 +83,124 @@ fn receiver(config: &Map<String, Value>) -> Option<String> {
     Some(url.origin().ascii_serialization())
 }
 
-/// Returns the sealed values of a rule by receiver and name of the header.
-fn stored(rule: &Rule) -> BTreeMap<(String, String), Uuid> {
-    let mut rule = rule.clone();
-    let mut stored = BTreeMap::new();
-    for actions in [&mut rule.success_actions, &mut rule.failure_actions] {
-        for (_, config) in webhooks(actions) {
-            let Some(receiver) = receiver(config) else { continue };
-            for (name, value) in headers(config) {
-                if let Some(id) = referenced(value) {
-                    stored.insert((receiver.clone(), name.to_ascii_lowercase()), id);
-                }
+/// A sealed value of a stored rule, with the header that names it.
+struct StoredValue {
+    id: Uuid,
+    receiver: String,
+    /// Name of the header, in lower case.
+    header: String,
+    /// The branch, and the position of the action in it.
+    branch: usize,
+    index: usize,
+}
+
+/// The sealed values of a stored rule.
+#[derive(Default)]
+struct StoredValues {
+    /// The actions of both branches as responses show them.
+    shown: [Value; 2],
+    values: Vec<StoredValue>,
+}
+
+/// A header of a request that keeps the stored value.
+struct KeptHeader<'a> {
+    receiver: &'a str,
+    header: &'a str,
+    /// The requested actions of its branch.
+    actions: &'a Value,
+    branch: usize,
+    index: usize,
+}
+
+/// Returns a part of an action by which it is recognized.
+type PartOfAction = fn(Option<&Value>) -> Option<&Value>;
+
+impl StoredValues {
+    fn of(rule: &Rule) -> Self {
+        let mut rule = rule.clone();
+        let mut values = Vec::new();
+        let branches = [&mut rule.success_actions, &mut rule.failure_actions];
+        for (branch, actions) in branches.into_iter().enumerate() {
+            for (index, config) in webhooks(actions) {
+                let Some(receiver) = receiver(config) else { continue };
+                values.extend(headers(config).filter_map(|(name, value)| {
+                    Some(StoredValue {
+                        id: referenced(value)?,
+                        receiver: receiver.clone(),
+                        header: name.to_ascii_lowercase(),
+                        branch,
+                        index,
+                    })
+                }));
             }
         }
+        redact(&mut rule);
+        Self {
+            shown: [rule.success_actions, rule.failure_actions],
+            values,
+        }
     }
-    stored
+
+    /// Returns the value that a header keeps: that of the closest stored webhook. Of several with different values it is the one at the same position, as
+    /// long as no action has moved; otherwise it is unknown which one is meant.
+    fn find(&self, kept: &KeptHeader<'_>) -> Option<Uuid> {
+        let closest = self.closest(kept);
+        let [first, ..] = closest.as_slice() else { return None };
+        if closest.iter().all(|one| one.id == first.id) {
+            return Some(first.id);
+        }
+        let is_here = |one: &&&StoredValue| one.branch == kept.branch && one.index == kept.index;
+        let here = closest.iter().find(is_here)?;
+        (!self.have_moved(kept)).then_some(here.id)
+    }
+
+    /// Returns the values of the same header for the same receiver: those of equal actions, wherever they were, if there are any, else those of actions
+    /// with the same address, else all.
+    fn closest(&self, kept: &KeptHeader<'_>) -> Vec<&StoredValue> {
+        let is_of_header = |one: &&StoredValue| one.receiver == kept.receiver && one.header == kept.header;
+        let all: Vec<&StoredValue> = self.values.iter().filter(is_of_header).collect();
+        let own = list(kept.actions).get(kept.index);
+        let kinds: [PartOfAction; 2] = [|action| action, |action| action?.pointer(ADDRESS)];
+        for part in kinds {
+            let is_alike = |one: &&StoredValue| part(self.action(one)) == part(own);
+            let alike: Vec<&StoredValue> = all.iter().copied().filter(is_alike).collect();
+            if !alike.is_empty() {
+                return alike;
+            }
+        }
+        all
+    }
+
+    fn action(&self, one: &StoredValue) -> Option<&Value> {
+        self.shown
+            .get(one.branch)
+            .and_then(|actions| list(actions).get(one.index))
+    }
+
+    /// Whether actions of a branch have other positions than the stored ones, as far as a comparison shows it: some were removed, or one is equal to a
+    /// stored one at another position.
+    fn have_moved(&self, kept: &KeptHeader<'_>) -> bool {
+        let stored = self.shown.get(kept.branch).map(list).unwrap_or_default();
+        let requested = list(kept.actions);
+        let has_moved = |(index, action): (usize, &Value)| stored.get(index) != Some(action) && stored.contains(action);
+        requested.len() < stored.len() || requested.iter().enumerate().any(has_moved)
+    }
+}
+
+/// The address of a webhook in its action.
+const ADDRESS: &str = "/config/url";
+
+fn list(actions: &Value) -> &[Value] {
+    actions.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Seals the values of secret headers in the actions that the input contains. [`REDACTED`] keeps the stored value of the same header for the same
 /// receiver, so that a change of the address reveals no value to another receiver.
 ///
 /// # Errors
-/// 400 `secrets_required` for a value to keep that is not stored, `invalid_value` for a header that is not a text.
+/// 400 `secrets_required` for a value to keep that is not stored, or that is one of several, `invalid_value` for a header that is not a text.
 pub(crate) async fn seal(tx: &mut Tx<'_>, rule: &mut Rule, input: &RuleInput, before: Option<&Rule>) -> Result<()> {
-    let kept = before.map(stored).unwrap_or_default();
+    let stored = before.map(StoredValues::of).unwrap_or_default();
     let mut validator = Validator::default();
     let mut new: Vec<(Uuid, String)> = Vec::new();
     let branches = [
@@ -115,8 +209,10 @@ pub(crate) async fn seal(tx: &mut Tx<'_>, rule: &mut Rule, input: &RuleInput, be
     ];
     let given = branches
         .into_iter()
-        .filter(|(_, given, _)| matches!(given, Patch::Set(_)));
-    for (field, _, actions) in given {
+        .enumerate()
+        .filter(|(_, (_, given, _))| matches!(given, Patch::Set(_)));
+    for (branch, (field, _, actions)) in given {
+        let requested = actions.clone();
         for (index, config) in webhooks(actions) {
             let receiver = receiver(config);
             let path = format!("{field}[{index}].config.headers");
@@ -129,16 +225,25 @@ pub(crate) async fn seal(tx: &mut Tx<'_>, rule: &mut Rule, input: &RuleInput, be
                 if !is_secret(&name) {
                     continue;
                 }
-                let key = receiver.clone().map(|receiver| (receiver, name.clone()));
+                let keep = |receiver: &str| {
+                    stored.find(&KeptHeader {
+                        receiver,
+                        header: &name,
+                        actions: &requested,
+                        branch,
+                        index,
+                    })
+                };
                 if text != REDACTED {
                     let id = tx.new_id();
                     new.push((id, text.to_owned()));
                     *value = reference(id);
-                } else if let Some(id) = key.and_then(|key| kept.get(&key)) {
-                    *value = reference(*id);
+                } else if let Some(id) = receiver.as_deref().and_then(keep) {
+                    *value = reference(id);
                 } else {
-                    let message =
-                        format!("must have the value of {name} again: the header or the receiver is another one");
+                    let message = format!(
+                        "must have the value of {name} again: the header or the receiver is another one, or has several values"
+                    );
                     validator.reject(&path, message, "secrets_required");
                 }
             }
@@ -213,25 +318,20 @@ const NOTE_UNUSED: &str = "update business_rules_header_values h set unused_sinc
     where u.tenant_id = h.tenant_id and u.id = h.id and u.is_used = (h.unused_since is not null)";
 
 const ERASE: &str = "delete from business_rules_header_values h using (
-        select tenant_id, id from business_rules_header_values where unused_since < $1 - make_interval(months => $2) for update skip locked
+        select tenant_id, id from business_rules_header_values where unused_since < $1 for update skip locked
     ) old where h.tenant_id = old.tenant_id and h.id = old.id";
 
-/// Deletes the values that no rule has named for the retention of the action log: until then an undo may need them. With a retention of 0 months, the
-/// log and all values are kept.
+/// Deletes the values that no rule has named since before the action log begins: until then an undo may need them.
 ///
 /// # Errors
 /// When the database can't be reached.
-pub(crate) async fn erase(connection: &mut AsyncPgConnection, now: Timestamp, retention_months: u32) -> Result<()> {
-    if retention_months == 0 {
-        return Ok(());
-    }
+pub(crate) async fn erase(connection: &mut AsyncPgConnection, now: Timestamp, log_start: Timestamp) -> Result<()> {
     sql_query(NOTE_UNUSED)
         .bind::<Timestamptz, _>(now)
         .execute(connection)
         .await?;
     sql_query(ERASE)
-        .bind::<Timestamptz, _>(now)
-        .bind::<Integer, _>(i32::try_from(retention_months).unwrap_or(i32::MAX))
+        .bind::<Timestamptz, _>(log_start)
         .execute(connection)
         .await?;
     Ok(())

@@ -105,6 +105,8 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     startup.provide(Arc::new(webhooks::Sender::new(egress)));
     startup.provide(Arc::new(config.checked()?));
     startup.provide(Arc::new(compiled::new_cache()));
+    startup.provide(Arc::new(condition::Patterns::default()));
+    startup.provide(Arc::new(http::RunningExecutions::default()));
     startup.provide(Arc::new(platform_calls::CallableEndpoints::default()));
     Ok(())
 }

@@ -12,8 +12,10 @@ use crate::header_values;
 
 /// The methods, the first one by default.
 pub(super) const METHODS: [&str; 5] = ["POST", "GET", "PUT", "PATCH", "DELETE"];
-/// Longest address, in characters.
+/// Longest address of a rule, in characters.
 pub(super) const LONGEST_URL: usize = 2000;
+/// Longest address to which a request is sent, in characters.
+const LONGEST_SENT: usize = 2 * LONGEST_URL;
 /// Most headers.
 const MOST_HEADERS: usize = 20;
 /// Longest name and value of a header, in bytes.
@@ -76,20 +78,34 @@ impl UrlTemplate {
         if has_dots(&sample) {
             return Err("must not have `.` or `..` in its path".to_owned());
         }
-        match egress.map(|egress| egress.check(&url)) {
-            Some(Err(reason)) => Err(reason.to_string()),
-            _ => Ok(Self(template)),
+        if let Some(egress) = egress {
+            if url.as_str().len() > LONGEST_SENT {
+                return Err(format!(
+                    "must have at most {LONGEST_SENT} characters when it is percent-encoded"
+                ));
+            }
+            // Hosts may have characters that a request can't have.
+            url.as_str().parse::<http::Uri>().map_err(|_| invalid())?;
+            egress.check(&url).map_err(|reason| reason.to_string())?;
         }
+        Ok(Self(template))
     }
 
-    /// Returns the address with percent-encoded values in place of references; `None` if values would change its path.
+    /// Returns the address as it is sent: with percent-encoded values in place of references, the host in its ASCII form, and everything else
+    /// percent-encoded that a request can't contain. `None` if values would change its path.
     ///
     /// # Errors
     /// If it is too long, or the budget of the run is used up.
     pub(crate) fn text(&self, facts: &Facts<'_>) -> Result<Option<String>, Exceeded> {
-        let text = self.0.encoded(facts, 2 * LONGEST_URL)?;
-        let is_fine = !has_dots(&text) && Url::parse(&text).is_ok();
-        Ok(is_fine.then_some(text))
+        let text = self.0.encoded(facts, LONGEST_SENT)?;
+        if has_dots(&text) {
+            return Ok(None);
+        }
+        match Url::parse(&text) {
+            Ok(url) if url.as_str().len() > LONGEST_SENT => Err(Exceeded::Length),
+            Ok(url) => Ok(Some(url.into())),
+            Err(_) => Ok(None),
+        }
     }
 }
 
@@ -176,6 +192,35 @@ mod tests {
         ] {
             assert!(filled(url).is_err(), "{url}");
         }
+    }
+
+    #[test]
+    fn an_address_has_the_form_in_which_it_is_sent() {
+        let data = json!({"a": "ü"});
+        let facts = Facts::for_test(&data);
+        let egress = Egress::new(EgressConfig::default()).expect("created");
+        let filled = |url: &str| {
+            let url = UrlTemplate::parse(url, Some(&egress)).expect("an address");
+            url.text(&facts)
+        };
+
+        for (url, expected) in [
+            (
+                " HTTPS://Bücher.example:443/ä b/{{a}}?q=<\"ß\"> ",
+                "https://xn--bcher-kva.example/%C3%A4%20b/%C3%BC?q=%3C%22%C3%9F%22%3E",
+            ),
+            ("https://example.com", "https://example.com/"),
+            ("https://example.com?{{a}}", "https://example.com/?%C3%BC"),
+        ] {
+            let sent = filled(url).expect("within the limits").expect("an address");
+            assert_eq!(sent, expected);
+            assert!(sent.parse::<http::Uri>().is_ok(), "{sent}");
+        }
+        let long = format!("https://example.com/{}", "ü".repeat(1000));
+        assert!(UrlTemplate::parse(&long, Some(&egress)).is_err());
+        let stored = UrlTemplate::parse(&long, None).expect("an address");
+        assert_eq!(stored.text(&facts), Err(Exceeded::Length));
+        assert!(UrlTemplate::parse("https://exa\"mple.com/", Some(&egress)).is_err());
     }
 
     #[test]

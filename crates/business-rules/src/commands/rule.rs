@@ -66,7 +66,7 @@ pub struct RuleInput {
     /// The change to which the rule applies, such as `updated`, at most 50 characters; null for every change.
     #[schema(value_type = Option<BusinessRuleOptionalWord>)]
     pub event_type: Patch<String>,
-    /// The condition, at most 64 KiB; null is always true.
+    /// The condition, at most 64 KiB with at most 50 comparisons by `MATCHES`; null is always true.
     #[schema(value_type = Option<Object>)]
     pub condition_expression: Patch<Value>,
     /// At most 20 actions if the condition is true, at most 64 KiB. The values of secret headers of webhooks are shown as `[redacted]`, which keeps them
@@ -282,7 +282,7 @@ impl Record for Rule {
             of_some_size,
         );
         if let Patch::Set(condition) = &input.condition_expression
-            && let Err(details) = condition::compile(condition)
+            && let Err(details) = condition::check(condition)
         {
             report(validator, "conditionExpression", details);
         }

@@ -3,39 +3,14 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Longest text that is compared with a pattern, in characters.
-const LONGEST_MATCHED: usize = 10_000;
-/// Longest pattern, in characters.
-const LONGEST_PATTERN: usize = 200;
-/// Largest compiled pattern, in bytes.
-const LARGEST_PATTERN: usize = 256 * 1024;
-
-/// The steps that an evaluation may still take.
-#[derive(Debug)]
-pub(super) struct Steps(u32);
-
-/// An evaluation has taken too many steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooManySteps;
-
-impl Steps {
-    pub(super) const fn new(most: u32) -> Self {
-        Self(most)
-    }
-
-    pub(super) fn take(&mut self, number: u32) -> Result<(), TooManySteps> {
-        self.0 = self.0.checked_sub(number).ok_or(TooManySteps)?;
-        Ok(())
-    }
-}
+use super::evaluation::{Steps, Unevaluated};
 
 /// Whether two values are equal.
-pub(super) fn equal(left: &Value, right: &Value, steps: &mut Steps) -> Result<bool, TooManySteps> {
+pub(super) fn equal(left: &Value, right: &Value, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
     steps.take(1)?;
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,
@@ -49,7 +24,7 @@ pub(super) fn equal(left: &Value, right: &Value, steps: &mut Steps) -> Result<bo
 }
 
 /// Deep equality: numbers by their values, other values by themselves, objects without regard to order.
-fn same(left: &Value, right: &Value, steps: &mut Steps) -> Result<bool, TooManySteps> {
+fn same(left: &Value, right: &Value, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
     steps.take(1)?;
     match (left, right) {
         (Value::Array(left), Value::Array(right)) => {
@@ -100,7 +75,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Option<Ordering> {
 }
 
 /// Whether a list has an element that equals the value; false for other values than lists.
-pub(super) fn has_element(list: &Value, value: &Value, steps: &mut Steps) -> Result<bool, TooManySteps> {
+pub(super) fn has_element(list: &Value, value: &Value, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
     for element in list.as_array().into_iter().flatten() {
         if equal(value, element, steps)? {
             return Ok(true);
@@ -110,7 +85,7 @@ pub(super) fn has_element(list: &Value, value: &Value, steps: &mut Steps) -> Res
 }
 
 /// Whether a list has the element, or a text the part.
-pub(super) fn contains(left: &Value, right: &Value, steps: &mut Steps) -> Result<bool, TooManySteps> {
+pub(super) fn contains(left: &Value, right: &Value, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
     match left {
         Value::Array(_) => has_element(left, right, steps),
         Value::String(whole) => Ok(text(right).is_some_and(|part| whole.contains(part.as_ref()))),
@@ -124,25 +99,6 @@ pub(super) fn texts(left: &Value, right: &Value, accepts: impl FnOnce(&str, &str
         (Some(left), Some(right)) => accepts(&left, &right),
         _ => false,
     }
-}
-
-/// Compiles a pattern of at most 200 characters.
-///
-/// # Errors
-/// Says what is wrong with the pattern.
-pub(super) fn pattern(text: &str) -> Result<Regex, &'static str> {
-    if text.chars().count() > LONGEST_PATTERN {
-        return Err("must be a pattern of at most 200 characters");
-    }
-    let built = RegexBuilder::new(text).size_limit(LARGEST_PATTERN).build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => "must be a smaller pattern",
-        _ => "must be a valid pattern",
-    })
-}
-
-pub(super) fn matches(value: &Value, pattern: &Regex) -> bool {
-    text(value).is_some_and(|text| text.chars().nth(LONGEST_MATCHED).is_none() && pattern.is_match(&text))
 }
 
 pub(super) fn is_empty(value: &Value) -> bool {

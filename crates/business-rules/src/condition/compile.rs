@@ -3,9 +3,9 @@
 use backoffice_core::Detail;
 use serde_json::{Map, Value};
 
-use super::compare;
 use super::operator::{self, Operator};
 use super::path::FieldPath;
+use super::pattern::Pattern;
 use super::reference::Reference;
 use super::{Comparison, Condition, Operand};
 
@@ -13,27 +13,55 @@ use super::{Comparison, Condition, Operand};
 const DEEPEST: usize = 5;
 /// Most conditions of a group.
 const MOST_IN_GROUP: usize = 50;
+/// Most comparisons with patterns of a new condition.
+const MOST_PATTERNS: usize = 50;
 
-/// Compiles a condition; null is always true.
+/// Compiles a stored condition, except its patterns; null is always true.
 ///
 /// # Errors
 /// The violated rules, with paths from the condition: `rules[1].operator`.
 pub(crate) fn compile(condition: &Value) -> Result<Condition, Vec<Detail>> {
-    if condition.is_null() {
-        return Ok(Condition::Always);
-    }
-    let mut compiler = Compiler { details: Vec::new() };
-    match compiler.condition(condition, "", 1) {
-        Some(compiled) if compiler.details.is_empty() => Ok(compiled),
-        _ => Err(compiler.details),
-    }
+    Compiler::default().whole(condition)
 }
 
+/// Checks a new condition: what [`compile`] requires, the number of its patterns, and each of them. Stored conditions may have more patterns, which
+/// earlier releases have accepted.
+///
+/// # Errors
+/// The violated rules, as those of [`compile`].
+pub(crate) fn check(condition: &Value) -> Result<(), Vec<Detail>> {
+    let compiler = Compiler {
+        checks_patterns: true,
+        ..Compiler::default()
+    };
+    compiler.whole(condition).map(drop)
+}
+
+#[derive(Default)]
 struct Compiler {
     details: Vec<Detail>,
+    /// Whether the rules for patterns count.
+    checks_patterns: bool,
+    /// Number of comparisons with patterns.
+    patterns: usize,
 }
 
 impl Compiler {
+    fn whole(mut self, condition: &Value) -> Result<Condition, Vec<Detail>> {
+        if condition.is_null() {
+            return Ok(Condition::Always);
+        }
+        let compiled = self.condition(condition, "", 1);
+        if self.checks_patterns && self.patterns > MOST_PATTERNS {
+            let message = format!("must have at most {MOST_PATTERNS} comparisons with MATCHES");
+            self.reject::<()>("", message, "out_of_range");
+        }
+        match compiled {
+            Some(compiled) if self.details.is_empty() => Ok(compiled),
+            _ => Err(self.details),
+        }
+    }
+
     /// Records a violated rule. Returns nothing, in place of a compiled part.
     fn reject<T>(&mut self, at: &str, message: impl Into<String>, code: &'static str) -> Option<T> {
         self.details.push(Detail::new(at, message, code));
@@ -100,6 +128,9 @@ impl Compiler {
         if !operator.has_operand() {
             return Some(Operand::None);
         }
+        if operator == Operator::Matches {
+            self.patterns += 1;
+        }
         match (fields.get("value"), fields.get("valueField")) {
             (Some(_), Some(_)) => {
                 let message = "must not be given together with value";
@@ -111,14 +142,22 @@ impl Compiler {
                 Reference::whole(text).map(Operand::Reference)
             }
             (Some(value), None) if operator == Operator::Matches => {
-                let compiled = value.as_str().ok_or("must be a pattern").and_then(compare::pattern);
-                match compiled {
+                let pattern = value.as_str().ok_or("must be a pattern");
+                match pattern.and_then(|pattern| self.pattern(pattern)) {
                     Ok(pattern) => Some(Operand::Pattern(pattern)),
                     Err(message) => self.reject(&join(at, "value"), message, "invalid_value"),
                 }
             }
             (Some(value), None) => Some(Operand::Literal(value.clone())),
         }
+    }
+
+    /// Returns a pattern. Compiles it to check it, unless there are too many of them anyway.
+    fn pattern(&self, text: &str) -> Result<String, &'static str> {
+        if self.checks_patterns && self.patterns <= MOST_PATTERNS {
+            Pattern::compile(text)?;
+        }
+        Ok(text.to_owned())
     }
 
     fn path(&mut self, value: Option<&Value>, at: &str) -> Option<FieldPath> {
@@ -148,7 +187,7 @@ mod tests {
     use super::*;
 
     fn faults(condition: &Value) -> Vec<(String, String)> {
-        let details = compile(condition).expect_err("an invalid condition");
+        let details = check(condition).expect_err("an invalid condition");
         details
             .into_iter()
             .map(|one| (one.path, one.code.into_owned()))
@@ -196,12 +235,31 @@ mod tests {
         assert_eq!(faults(&group(0)), [("rules".to_owned(), "out_of_range".to_owned())]);
     }
 
+    fn pattern(text: &str) -> Value {
+        json!({"field": "a", "operator": "MATCHES", "value": text})
+    }
+
     #[test]
     fn large_patterns_are_rejected() {
-        let pattern = |pattern: &str| json!({"field": "a", "operator": "MATCHES", "value": pattern});
-        assert!(compile(&pattern("^[a-z]{1,20}$")).is_ok());
+        assert!(check(&pattern("^[a-z]{1,20}$")).is_ok());
         for text in ["((a{200}){200}){200}", &"a".repeat(201)] {
             assert_eq!(faults(&pattern(text)).len(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn a_new_condition_has_at_most_fifty_patterns_wherever_they_come_from() {
+        let of_field = json!({"field": "a", "operator": "MATCHES", "valueField": "b"});
+        let many = |number: usize| {
+            let group = |rules: Vec<Value>| json!({"operator": "AND", "rules": rules});
+            group(vec![
+                group(vec![pattern("^x"); number]),
+                group(vec![of_field.clone(); 25]),
+            ])
+        };
+
+        assert!(check(&many(25)).is_ok());
+        assert_eq!(faults(&many(26)), [(String::new(), "out_of_range".to_owned())]);
+        assert!(compile(&many(26)).is_ok(), "a stored condition");
     }
 }

@@ -3,27 +3,27 @@
 mod budget;
 mod compare;
 mod compile;
+mod evaluation;
 #[cfg(test)]
 mod naive;
 mod operator;
 mod path;
+mod pattern;
 pub(crate) mod reference;
 
 use std::borrow::Cow;
 
-use regex::Regex;
 use serde_json::Value;
 
 pub(crate) use budget::TextBudget;
-pub(crate) use compile::compile;
+pub(crate) use compile::{check, compile};
+pub(crate) use evaluation::{EvaluationLimits, Unevaluated};
 pub(crate) use operator::Operator;
 pub(crate) use path::FieldPath;
+pub(crate) use pattern::Patterns;
 pub(crate) use reference::{Facts, Reference};
 
-use compare::{Steps, TooManySteps};
-
-/// Most steps of an evaluation: visited conditions and compared values.
-const MOST_STEPS: u32 = 100_000;
+use evaluation::Steps;
 
 /// A compiled condition.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ pub(crate) enum Operand {
     None,
     /// A value.
     Literal(Value),
-    /// A pattern, compiled.
-    Pattern(Regex),
+    /// A pattern.
+    Pattern(String),
     /// A field of the data.
     Field(FieldPath),
     /// A value of the context.
@@ -67,12 +67,12 @@ impl Condition {
     /// Evaluates the condition.
     ///
     /// # Errors
-    /// After 100 000 steps.
-    pub(crate) fn evaluate(&self, facts: &Facts<'_>) -> Result<bool, TooManySteps> {
-        self.holds(facts, &mut Steps::new(MOST_STEPS))
+    /// After 100,000 steps, or at the end of its time, or if a pattern is not valid.
+    pub(crate) fn evaluate(&self, facts: &Facts<'_>, limits: EvaluationLimits<'_>) -> Result<bool, Unevaluated> {
+        self.holds(facts, &mut Steps::new(limits))
     }
 
-    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps) -> Result<bool, TooManySteps> {
+    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
         steps.take(1)?;
         match self {
             Self::Always => Ok(true),
@@ -102,7 +102,7 @@ impl Condition {
     }
 }
 
-fn every(conditions: &[Condition], facts: &Facts<'_>, steps: &mut Steps) -> Result<bool, TooManySteps> {
+fn every(conditions: &[Condition], facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
     for condition in conditions {
         if !condition.holds(facts, steps)? {
             return Ok(false);
@@ -112,7 +112,8 @@ fn every(conditions: &[Condition], facts: &Facts<'_>, steps: &mut Steps) -> Resu
 }
 
 impl Comparison {
-    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps) -> Result<bool, TooManySteps> {
+    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
+        steps.check_time()?;
         let left = self.field.find(facts.data).unwrap_or(&Value::Null);
         let right: Cow<'_, Value> = match &self.operand {
             Operand::None => Cow::Borrowed(&Value::Null),
@@ -120,11 +121,22 @@ impl Comparison {
             Operand::Field(path) => Cow::Borrowed(path.find(facts.data).unwrap_or(&Value::Null)),
             Operand::Reference(reference) => reference.resolve(facts),
             Operand::Pattern(pattern) => {
-                steps.take(1)?;
-                return Ok(compare::matches(left, pattern));
+                return steps.matches(left, pattern)?.ok_or(Unevaluated::InvalidPattern);
             }
         };
         self.operator.holds(left, &right, steps)
+    }
+}
+
+#[cfg(test)]
+impl Condition {
+    /// Evaluates the condition in an hour at most.
+    fn evaluate_for_test(&self, facts: &Facts<'_>) -> Result<bool, Unevaluated> {
+        let limits = EvaluationLimits {
+            patterns: &Patterns::default(),
+            longest: std::time::Duration::from_secs(3600),
+        };
+        self.evaluate(facts, limits)
     }
 }
 
@@ -137,7 +149,7 @@ mod tests {
     fn holds(condition: &Value, data: &Value) -> bool {
         let condition = compile(condition).expect("a valid condition");
         let facts = Facts::for_test(data);
-        condition.evaluate(&facts).expect("few steps")
+        condition.evaluate_for_test(&facts).expect("few steps")
     }
 
     #[test]
@@ -226,6 +238,71 @@ mod tests {
 
         let condition = compile(&condition).expect("a valid condition");
 
-        assert!(condition.evaluate(&Facts::for_test(&data)).is_err());
+        let held = condition.evaluate_for_test(&Facts::for_test(&data));
+        assert_eq!(held, Err(Unevaluated::TooManySteps));
+    }
+
+    fn any_matches(patterns: &[String]) -> Value {
+        let matches = |pattern: &String| json!({"field": "a", "operator": "MATCHES", "value": pattern});
+        let groups = patterns.chunks(50).map(|chunk| {
+            let rules: Vec<Value> = chunk.iter().map(matches).collect();
+            json!({"operator": "OR", "rules": rules})
+        });
+        json!({"operator": "OR", "rules": groups.collect::<Vec<Value>>()})
+    }
+
+    #[test]
+    fn long_texts_and_large_patterns_take_many_steps() {
+        let large = vec![r"^b\w{5}".to_owned(); 40];
+        let evaluate = |length: usize| {
+            let data = json!({"a": "a".repeat(length)});
+            let condition = compile(&any_matches(&large)).expect("a valid condition");
+            condition.evaluate_for_test(&Facts::for_test(&data))
+        };
+
+        assert_eq!(evaluate(100), Ok(false));
+        assert_eq!(evaluate(10_000), Err(Unevaluated::TooManySteps));
+    }
+
+    #[test]
+    fn no_comparison_begins_after_the_end_of_the_time() {
+        let (data, condition) = (json!({"a": "x"}), any_matches(&["x".to_owned()]));
+        let condition = compile(&condition).expect("a valid condition");
+        let limits = EvaluationLimits {
+            patterns: &Patterns::default(),
+            longest: std::time::Duration::ZERO,
+        };
+
+        let held = condition.evaluate(&Facts::for_test(&data), limits);
+
+        assert_eq!(held, Err(Unevaluated::Timeout));
+    }
+
+    #[test]
+    fn a_stored_condition_has_any_number_of_patterns_and_fails_with_an_invalid_one() {
+        let mut patterns: Vec<String> = (0..1200).map(|number| format!("{number}$")).collect();
+        let stored = compile(&any_matches(&patterns)).expect("a stored condition");
+        let data = json!({"a": "x1199"});
+        assert_eq!(stored.evaluate_for_test(&Facts::for_test(&data)), Ok(true));
+
+        patterns.insert(0, "(".to_owned());
+        let stored = compile(&any_matches(&patterns)).expect("a stored condition");
+
+        let held = stored.evaluate_for_test(&Facts::for_test(&data));
+        assert_eq!(held, Err(Unevaluated::InvalidPattern));
+    }
+
+    #[test]
+    fn patterns_of_the_data_match_or_do_not() {
+        let data = json!({"a": "order 17", "valid": r"\d+$", "invalid": "(", "number": 17});
+        for (field, expected) in [
+            ("valid", true),
+            ("invalid", false),
+            ("number", false),
+            ("missing", false),
+        ] {
+            let condition = json!({"field": "a", "operator": "MATCHES", "valueField": field});
+            assert_eq!(holds(&condition, &data), expected, "{field}");
+        }
     }
 }

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::compare::{self, Steps, TooManySteps};
+use super::compare;
+use super::evaluation::{Steps, Unevaluated};
 
 /// An operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Operator {
     ///
     /// # Errors
     /// When no steps are left.
-    pub(super) fn holds(self, left: &Value, right: &Value, steps: &mut Steps) -> Result<bool, TooManySteps> {
+    pub(super) fn holds(self, left: &Value, right: &Value, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
         let ordered = |accepts: fn(Ordering) -> bool| compare::order(left, right).is_some_and(accepts);
         Ok(match self {
             Self::Equal => compare::equal(left, right, steps)?,
@@ -78,10 +79,10 @@ impl Operator {
             Self::NotContains => !compare::contains(left, right, steps)?,
             Self::StartsWith => compare::texts(left, right, |text, part| text.starts_with(part)),
             Self::EndsWith => compare::texts(left, right, |text, part| text.ends_with(part)),
-            Self::Matches => right
-                .as_str()
-                .and_then(|pattern| compare::pattern(pattern).ok())
-                .is_some_and(|pattern| compare::matches(left, &pattern)),
+            Self::Matches => match right.as_str() {
+                Some(pattern) => steps.matches(left, pattern)?.unwrap_or(false),
+                None => false,
+            },
             Self::IsEmpty => compare::is_empty(left),
             Self::IsNotEmpty => !compare::is_empty(left),
         })

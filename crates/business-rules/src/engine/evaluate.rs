@@ -8,13 +8,13 @@ use uuid::Uuid;
 
 use super::{
     ActionResult, NOT_RUN, PlannedCall, PlannedEvent, PlannedLine, PlannedNotification, PlannedWebhook, RuleMessage,
-    RuleRun,
+    RuleRun, TIMEOUT,
 };
 use crate::action::{
     self, Action, Exceeded, HeaderText, LONGEST_MESSAGE, Notify, PlatformCall, Recipient, Template, Webhook,
 };
 use crate::compiled::CompiledRule;
-use crate::condition::Facts;
+use crate::condition::{EvaluationLimits, Facts, Unevaluated};
 use crate::header_values;
 
 /// Longest payload of an event after its texts were filled, in bytes of JSON.
@@ -28,10 +28,17 @@ const LARGEST_BODY: usize = 64 * 1024;
 const LONGEST_HEADER: usize = 2000;
 /// Error of a rule that builds more than is left of the budget of its run.
 const TEXTS_TOO_LONG: &str = "texts_too_long";
+/// Error of a rule that is not valid any more.
+const INVALID_RULE: &str = "invalid_rule";
 
 /// Evaluates the condition of a rule that validates a command, plans the actions of the branch, and writes their lines into the log of the server.
-pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
-    let mut run = plan(rule, facts, log_id, is_dry);
+pub(crate) fn evaluate(
+    rule: &Arc<CompiledRule>,
+    facts: &Facts<'_>,
+    limits: EvaluationLimits<'_>,
+    log_id: Uuid,
+) -> RuleRun {
+    let mut run = plan(rule, facts, limits, log_id, false);
     for line in std::mem::take(&mut run.lines) {
         line.write(rule);
     }
@@ -40,13 +47,19 @@ pub(crate) fn evaluate(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid
 
 /// Evaluates the condition of a rule and plans the actions of the branch. A rule that builds too many bytes ends with the action that would have built
 /// them: the actions before it remain planned, and the later ones are not run.
-pub(crate) fn plan(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is_dry: bool) -> RuleRun {
+pub(crate) fn plan(
+    rule: &Arc<CompiledRule>,
+    facts: &Facts<'_>,
+    limits: EvaluationLimits<'_>,
+    log_id: Uuid,
+    is_dry: bool,
+) -> RuleRun {
     let started = Instant::now();
     let mut run = RuleRun::new(Arc::clone(rule), log_id);
     match &rule.body {
-        None => run.error = Some("invalid_rule".to_owned()),
-        Some(body) => match body.condition.evaluate(facts) {
-            Err(_) => run.error = Some("too_many_steps".to_owned()),
+        None => run.error = Some(INVALID_RULE.to_owned()),
+        Some(body) => match body.condition.evaluate(facts, limits) {
+            Err(unevaluated) => run.error = Some(error_of(unevaluated).to_owned()),
             Ok(holds) => {
                 run.condition = Some(holds);
                 let branch = if holds { &body.success } else { &body.failure };
@@ -60,6 +73,15 @@ pub(crate) fn plan(rule: &Arc<CompiledRule>, facts: &Facts<'_>, log_id: Uuid, is
     }
     run.elapsed = started.elapsed();
     run
+}
+
+/// Returns the error of a rule whose condition has no result.
+const fn error_of(unevaluated: Unevaluated) -> &'static str {
+    match unevaluated {
+        Unevaluated::TooManySteps => "too_many_steps",
+        Unevaluated::Timeout => TIMEOUT,
+        Unevaluated::InvalidPattern => INVALID_RULE,
+    }
 }
 
 /// Why an action was not planned.

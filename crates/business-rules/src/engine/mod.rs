@@ -33,6 +33,8 @@ pub(crate) const TOO_DEEP: &str = "rules start each other too many times";
 pub(crate) const TIMEOUT: &str = "timeout";
 /// Error of actions behind the one with which their rule has ended.
 pub(crate) const NOT_RUN: &str = "not_run";
+/// Time of an evaluation after which the other requests of its thread get their turn.
+pub(crate) const LONG_EVALUATION: Duration = Duration::from_millis(10);
 
 /// What rules are applied to.
 #[derive(Debug, Clone, Copy)]

@@ -22,6 +22,7 @@ pub(crate) struct NamedUser {
     pub(crate) id: Uuid,
     #[diesel(sql_type = Text)]
     email: String,
+    /// Normalized names.
     #[diesel(sql_type = Array<Text>)]
     roles: Vec<String>,
     /// Whether the user acts in the whole tenant.
@@ -38,7 +39,7 @@ with named as (
     select u.id, u.email_norm from auth_users u
     where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (u.id = any($2) or u.email_norm = any($3)
         or exists (select 1 from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
-            where l.tenant_id = $1 and l.user_id = u.id and lower(r.name) = any($4)))
+            where l.tenant_id = $1 and l.user_id = u.id and r.name_norm = any($4)))
     order by u.id limit $5
 ), lists as (
     select n.id, a.is_super_admin, a.organizations from named n
@@ -50,7 +51,7 @@ with named as (
     where not exists (select 1 from auth_user_acls o where o.tenant_id = $1 and o.user_id = n.id)
 )
 select n.id, n.email_norm as email,
-    array(select lower(r.name) from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
+    array(select r.name_norm from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
         where l.tenant_id = $1 and l.user_id = n.id) as roles,
     exists (select 1 from lists where lists.id = n.id and (is_super_admin or organizations is null)) as is_unlimited,
     (select array_agg(o) from lists, unnest(lists.organizations) o where lists.id = n.id) as organizations

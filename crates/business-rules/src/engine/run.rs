@@ -1,17 +1,21 @@
 //! Runs rules outside of a command: for a request or an event.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use backoffice_core::{RequestContext, Result};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::evaluate::plan;
-use super::{NOT_RUN, RuleRun, RunError, RunOutcome, RunSubject, write};
+use super::{LONG_EVALUATION, NOT_RUN, RuleRun, RunError, RunOutcome, RunSubject, write};
 use crate::compiled::CompiledRule;
-use crate::condition::Facts;
+use crate::condition::{EvaluationLimits, Facts, Patterns};
 use crate::config::RulesConfig;
 use crate::platform_calls;
+
+/// Longest evaluation of a condition, which other requests of its thread wait for.
+const LONGEST_EVALUATION: Duration = Duration::from_secs(1);
 
 /// Runs these rules one after the other, each with its actions in their order. Fields are set and the platform is called as the run goes, as the
 /// principal of the context; everything else is planned. `occasion` identifies what has started the run.
@@ -26,7 +30,10 @@ pub(crate) async fn run(
     occasion: Uuid,
     is_dry: bool,
 ) -> Result<RunOutcome> {
-    let config = ctx.call().provided::<RulesConfig>()?;
+    let (config, patterns) = (
+        ctx.call().provided::<RulesConfig>()?,
+        ctx.call().provided::<Patterns>()?,
+    );
     if rules.len() > config.max_rules {
         return Ok(RunOutcome::too_many());
     }
@@ -43,10 +50,17 @@ pub(crate) async fn run(
             continue;
         }
         let begun = Instant::now();
-        let mut one = plan(rule, facts, ctx.new_id(), is_dry);
+        let longest = left.min(config.rule_timeout);
+        let limits = EvaluationLimits {
+            patterns: &patterns,
+            longest: longest.min(LONGEST_EVALUATION),
+        };
+        let mut one = plan(rule, facts, limits, ctx.new_id(), is_dry);
+        if one.elapsed > LONG_EVALUATION {
+            tokio::task::yield_now().await;
+        }
         if !is_dry {
-            let until = begun + left.min(config.rule_timeout);
-            act(ctx, &mut one, subject, occasion, until).await;
+            act(ctx, &mut one, subject, occasion, begun + longest).await;
         }
         one.elapsed = begun.elapsed();
         outcome.runs.push(one);

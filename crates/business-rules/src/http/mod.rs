@@ -13,6 +13,8 @@ use backoffice_core::http::Routes;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Error, Rejection};
 
+pub(crate) use execute::RunningExecutions;
+
 /// The limits that this module counts.
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[execute::BY_ACTOR];
 

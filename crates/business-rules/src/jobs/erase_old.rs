@@ -1,6 +1,7 @@
 //! Deletes old executions by request, old webhooks and values of their headers. Months of the log are dropped by core.
 
 use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::retention::log_start;
 use backoffice_core::{Result, Scope};
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Timestamptz};
@@ -38,9 +39,9 @@ impl Job for EraseOld {
     const KIND: &'static str = "business_rules.log.erase_old";
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
-        let config = work.call().provided::<RulesConfig>()?;
+        let call = work.call().clone();
+        let config = call.provided::<RulesConfig>()?;
         let kept = time::Duration::try_from(config.log_retention).unwrap_or(time::Duration::MAX);
-        let retention_months = work.call().platform().audit().action.retention_months;
         let (now, cursor) = (work.now(), work.cursor() + 1);
         let before = [now.before(kept), now.before(WEBHOOKS_KEPT)];
         let mut chunk = work.begin(&Scope::system()).await?;
@@ -54,8 +55,8 @@ impl Job for EraseOld {
             most = most.max(erased);
         }
         let is_done = i64::try_from(most).unwrap_or(CHUNK) < CHUNK;
-        if is_done {
-            header_values::erase(chunk.connection(), now, retention_months).await?;
+        if is_done && let Some(start) = log_start(&call, chunk.connection()).await? {
+            header_values::erase(chunk.connection(), now, start).await?;
         }
         chunk.advance(cursor).await?;
         Ok(if is_done { Step::Done } else { Step::More })

@@ -135,6 +135,12 @@ async fn a_validation_over_its_time_limit_rejects_the_command_and_has_no_effect(
     assert_eq!(stored(&fixture, id).await["description"], Value::Null);
     let logged = &logs(&fixture).await[0];
     assert_eq!(logged["errorMessage"], "timeout", "{logged}");
+    let evaluated = &logged["outputContext"]["conditionResult"];
+    assert_eq!(
+        *evaluated,
+        Value::Null,
+        "the evaluation ended at its first comparison after the limit"
+    );
     let (_, page) = fixture.app.get(&fixture.a.token, "/notifications").await;
     assert_eq!(page["total"], 0);
 }

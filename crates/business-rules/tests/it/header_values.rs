@@ -141,6 +141,38 @@ async fn an_undo_brings_a_replaced_value_back_until_it_is_erased() {
     assert_eq!(unused(&mut fixture).await, [false]);
 }
 
+#[actix_web::test]
+async fn a_shorter_retention_erases_no_value_before_the_log_is_shorter() {
+    let config = format!("{LOCAL}[audit.action]\nretention_months = 1\n");
+    let (mut fixture, receiver) = (fixture_with(&config).await, Receiver::start().await);
+    // The retention that `migrate` has stored.
+    let kept = async |fixture: &TwoTenants, kept: &str| {
+        let sql = format!("update core_monthly_tables set kept = '{kept}' where name = 'audit_action_logs'");
+        assert_eq!(fixture.app.sql(&sql).await, 1);
+    };
+    kept(&fixture, "24 months").await;
+    let body = with(
+        rule("hook", "ACTION", "x.y"),
+        json!({"successActions": calling(&receiver.url("/a"), &json!(FIRST))}),
+    );
+    let id = fixture.create(RULES, body).await;
+    let (status, body) = change(&fixture, id, calling(&receiver.url("/a"), &json!(SECOND))).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(unused(&mut fixture).await, [true, false]);
+
+    fixture.app.advance(Duration::days(70));
+    assert_eq!(unused(&mut fixture).await, [true, false]);
+
+    let last = last_write(&fixture, id).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, last).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(sent(&fixture, &receiver).await, FIRST);
+    assert_eq!(unused(&mut fixture).await, [false, true]);
+    fixture.app.advance(Duration::days(70));
+    kept(&fixture, "1 month").await;
+    assert_eq!(unused(&mut fixture).await, [false]);
+}
+
 /// Runs the schedule that erases what is old, hours later. Returns for each value that is left whether no rule names it.
 async fn unused(fixture: &mut TwoTenants) -> Vec<bool> {
     // A new schedule is due after its first interval.

@@ -131,6 +131,43 @@ async fn everything_that_is_wrong_with_a_rule_is_reported() {
     assert_eq!(found, expected);
 }
 
+/// Returns a rule with two groups of comparisons with patterns, of which the first one has 25.
+fn with_patterns(number: usize) -> Value {
+    let group =
+        |number: usize| json!({"operator": "OR", "rules": vec![condition("a", "MATCHES", json!("x$")); number]});
+    let fields = json!({"conditionExpression": {"operator": "AND", "rules": [group(25), group(number - 25)]}});
+    with(rule("r1", "ACTION", "x.y"), fields)
+}
+
+#[actix_web::test]
+async fn a_condition_has_at_most_fifty_patterns_and_a_stored_one_with_more_works() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let too_many = vec![("conditionExpression", "out_of_range")];
+
+    let (status, body) = app.post(token, RULES, with_patterns(51)).await;
+
+    assert_eq!((status, details(&body)), (400, too_many.clone()));
+    let id = fixture.create(RULES, with_patterns(50)).await;
+    // As an earlier release could store it.
+    let first = "condition_expression #> '{rules,0,rules}'";
+    let more = format!(
+        "update business_rules_rules set condition_expression = jsonb_set(condition_expression, '{{rules,0,rules}}', ({first}) || ({first}))"
+    );
+    assert_eq!(app.sql(&more).await, 1);
+
+    let input = json!({"entityType": "x.y", "data": {"a": "abx"}});
+    let (_, executed) = app.post(token, "/business_rules/execute", input).await;
+    let renamed = app.put(token, RULES, json!({"id": id, "ruleName": "Other"})).await;
+    let (_, read) = app.get(token, &format!("{RULES}/{id}")).await;
+    let body = json!({"id": id, "conditionExpression": read["conditionExpression"]});
+    let (status, rejected) = app.put(token, RULES, body).await;
+
+    assert_eq!(executed["executedRules"][0]["conditionResult"], true, "{executed}");
+    assert_eq!(renamed.0, 200, "{}", renamed.1);
+    assert_eq!((status, details(&rejected)), (400, too_many));
+}
+
 #[actix_web::test]
 async fn an_update_is_checked_with_what_is_stored() {
     let fixture = fixture().await;

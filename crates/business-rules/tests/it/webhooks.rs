@@ -103,6 +103,26 @@ async fn rul_10_the_third_attempt_is_accepted_and_every_signature_verifies() {
 }
 
 #[actix_web::test]
+async fn an_address_is_sent_in_the_form_of_a_request_and_shown_as_it_was_written() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    let written = receiver.url("/ä b/{{n}}?q=\"ü\"");
+    let id = fixture.create(RULES, calling(&written, json!({}))).await;
+
+    execute(&fixture, json!({"n": 7})).await;
+    fixture.app.run_jobs().await;
+
+    let sent = "/%C3%A4%20b/7?q=%22%C3%BC%22";
+    assert_eq!(receiver.received()[0].path, sent);
+    let delivery = &deliveries(&fixture).await[0];
+    assert_eq!(
+        (&delivery["status"], &delivery["url"]),
+        (&json!("sent"), &json!(receiver.url(sent)))
+    );
+    let (_, read) = fixture.app.get(&fixture.a.token, &format!("{RULES}/{id}")).await;
+    assert_eq!(read["successActions"][0]["config"]["url"], json!(written));
+}
+
+#[actix_web::test]
 async fn a_first_secret_is_created_on_demand_and_at_most_two_are_live() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;

@@ -1,6 +1,7 @@
 //! Executes rules by request.
 
 mod input;
+mod once;
 mod output;
 mod pending;
 
@@ -19,35 +20,28 @@ use crate::engine::Trigger;
 use crate::model::{Rule, RuleSet};
 use crate::{acl, query};
 use input::{ExecuteInput, ExecuteOneInput, ExecutionRequest, check};
+use once::RequestKey;
+pub(crate) use once::RunningExecutions;
 use output::{ExecutedOne, ExecutedRules, not_executed, one};
 use pending::AdmittedRequest;
 
 /// Executions by a user or key.
 pub(super) const BY_ACTOR: RateLimit = RateLimit::new("business_rules.execute.actor", 600, 60);
+const ALL: &str = "/business_rules/execute";
+const ONE: &str = "/business_rules/execute/{ruleId}";
+const OF_SET: &str = "/business_rules/sets/{id}/execute";
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
-        .post(
-            "/business_rules/execute",
-            requires(&[acl::EXECUTE]),
-            execute_business_rules,
-        )
+        .post(ALL, requires(&[acl::EXECUTE]), execute_business_rules)
         .about("Execute the rules that apply to a record")
         .rejects(&[409, 422, 429, 500]);
     routes
-        .post(
-            "/business_rules/execute/{ruleId}",
-            requires(&[acl::EXECUTE]),
-            execute_business_rule,
-        )
+        .post(ONE, requires(&[acl::EXECUTE]), execute_business_rule)
         .about("Execute one rule")
         .rejects(&[404, 409, 422, 429, 500]);
     routes
-        .post(
-            "/business_rules/sets/{id}/execute",
-            requires(&[acl::EXECUTE]),
-            execute_business_rule_set,
-        )
+        .post(OF_SET, requires(&[acl::EXECUTE]), execute_business_rule_set)
         .about("Execute the rules of a set, in the order of the set")
         .rejects(&[404, 409, 422, 429, 500]);
 }
@@ -60,9 +54,13 @@ struct RuleId {
     rule_id: Uuid,
 }
 
-async fn execute_business_rules(ctx: RequestContext, body: Json<ExecuteInput>) -> Result<Json<ExecutedRules>> {
+async fn execute_business_rules(
+    ctx: RequestContext,
+    key: RequestKey,
+    body: Json<ExecuteInput>,
+) -> Result<Json<ExecutedRules>> {
     check(&body.0)?;
-    let request = AdmittedRequest::new(&ctx, ExecutionRequest::from(body.0)).await?;
+    let request = AdmittedRequest::new(&ctx, (ALL, key), ExecutionRequest::from(body.0)).await?;
     let run = request.begin(Trigger::Api).await?;
     let rules = run.candidates();
     run.execute(&rules, ExecutedRules::new).await
@@ -71,10 +69,11 @@ async fn execute_business_rules(ctx: RequestContext, body: Json<ExecuteInput>) -
 async fn execute_business_rule_set(
     ctx: RequestContext,
     path: Path<Id>,
+    key: RequestKey,
     body: Json<ExecuteInput>,
 ) -> Result<Json<ExecutedRules>> {
     check(&body.0)?;
-    let request = AdmittedRequest::new(&ctx, ExecutionRequest::from(body.0)).await?;
+    let request = AdmittedRequest::new(&ctx, (OF_SET, key), ExecutionRequest::from(body.0)).await?;
     let members = {
         let connection = ctx.read().await?;
         let found = query::sets::find(&connection, ctx.scope(), path.0.id).await?;
@@ -96,11 +95,12 @@ async fn execute_business_rule_set(
 async fn execute_business_rule(
     ctx: RequestContext,
     path: Path<RuleId>,
+    key: RequestKey,
     body: Json<ExecuteOneInput>,
 ) -> Result<Json<ExecutedOne>> {
     check(&body.0)?;
     let request = ExecutionRequest::from(ExecuteInput::from(body.0));
-    let mut request = AdmittedRequest::new(&ctx, request).await?;
+    let mut request = AdmittedRequest::new(&ctx, (ONE, key), request).await?;
     let row = {
         let connection = ctx.read().await?;
         query::rules::find(&connection, ctx.scope(), path.0.rule_id).await?

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use backoffice_core::db::Connection;
 use backoffice_core::http::Json;
+use backoffice_core::shares::Share;
 use backoffice_core::{Error, Rejection, RequestContext, Result};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,6 +13,7 @@ use uuid::Uuid;
 
 use super::BY_ACTOR;
 use super::input::ExecutionRequest;
+use super::once::{RequestKey, RunningExecutions};
 use crate::commands::{RecordRun, record_id};
 use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
 use crate::condition::reference::RunUser;
@@ -23,15 +25,43 @@ pub(super) struct AdmittedRequest<'a> {
     ctx: &'a RequestContext,
     tenant: Uuid,
     request: ExecutionRequest,
+    once: Once,
+}
+
+/// The occasion of an execution. With an `Idempotency-Key` it is that of every repeat, and nothing else of it begins in this process until this is
+/// dropped.
+struct Once {
+    occasion: Uuid,
+    _running: Option<Share<Uuid>>,
+}
+
+impl Once {
+    fn begin(ctx: &RequestContext, of_key: Option<Uuid>) -> Result<Self> {
+        let running = match of_key {
+            Some(occasion) => Some(ctx.call().provided::<RunningExecutions>()?.begin(occasion)?),
+            None => None,
+        };
+        Ok(Self {
+            occasion: of_key.unwrap_or_else(|| ctx.new_id()),
+            _running: running,
+        })
+    }
 }
 
 impl<'a> AdmittedRequest<'a> {
-    /// Ends a repeated request with the stored response, and counts any other one, before anything is read for it.
-    pub(super) async fn new(ctx: &'a RequestContext, request: ExecutionRequest) -> Result<Self> {
+    /// Ends a repeated request with the stored response, or with 409 while the first one is under way, and counts any other one, before anything is read
+    /// for it.
+    pub(super) async fn new(
+        ctx: &'a RequestContext,
+        (route, key): (&str, RequestKey),
+        request: ExecutionRequest,
+    ) -> Result<Self> {
         let tenant = ctx.tenant()?;
         if tenant.is_nil() {
             return Err(Rejection::tenant_required().into());
         }
+        let of_key = key.occasion(ctx, tenant, route).filter(|_| !request.is_dry);
+        let once = Once::begin(ctx, of_key)?;
         if !request.is_dry {
             ctx.reject_repeat().await?;
         }
@@ -42,7 +72,12 @@ impl<'a> AdmittedRequest<'a> {
             identity.id.unwrap_or_default()
         );
         ctx.platform().rate_limits().count(ctx.call(), BY_ACTOR, &actor).await?;
-        Ok(Self { ctx, tenant, request })
+        Ok(Self {
+            ctx,
+            tenant,
+            request,
+            once,
+        })
     }
 
     /// Sets the kind of the record, if the request has none.
@@ -78,11 +113,17 @@ pub(super) struct PendingRun<'a> {
     organization: Option<Uuid>,
     rules: Arc<TenantRules>,
     user: RunUser,
+    once: Once,
 }
 
 impl<'a> PendingRun<'a> {
     async fn new(admitted: AdmittedRequest<'a>, trigger: Trigger) -> Result<Self> {
-        let AdmittedRequest { ctx, tenant, request } = admitted;
+        let AdmittedRequest {
+            ctx,
+            tenant,
+            request,
+            once,
+        } = admitted;
         let mut connection = ctx.read().await?;
         let rules = compiled::rules_of(&mut connection, ctx.call(), tenant).await?;
         let organization = match record_organization(ctx, &connection, &request).await? {
@@ -104,6 +145,7 @@ impl<'a> PendingRun<'a> {
             organization,
             rules,
             user,
+            once,
         })
     }
 
@@ -134,7 +176,7 @@ impl<'a> PendingRun<'a> {
         rules: &[Arc<CompiledRule>],
         response: impl Fn(&RunOutcome, bool) -> R + Send + Sync,
     ) -> Result<Json<R>> {
-        let (ctx, request) = (self.ctx, self.request);
+        let (ctx, request, once) = (self.ctx, self.request, self.once);
         let subject = RunSubject {
             tenant: self.tenant,
             organization: self.organization,
@@ -152,7 +194,7 @@ impl<'a> PendingRun<'a> {
             false => None,
         };
         let facts = subject.facts(self.user.clone(), ctx.now(), local_date);
-        let outcome = run::run(ctx, rules, subject, &facts, ctx.new_id(), request.is_dry).await?;
+        let outcome = run::run(ctx, rules, subject, &facts, once.occasion, request.is_dry).await?;
         let result = if outcome.allows() { "allowed" } else { "blocked" };
         let trigger = self.trigger.word();
         metrics::counter!("business_rules_runs_total", "trigger" => trigger, "result" => result).increment(1);
