@@ -3,7 +3,7 @@
 use backoffice_core::input::schema;
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::reasons::CODE_LENGTH;
+use crate::reasons::{self, CODE_LENGTH};
 use crate::subject::ResourceType;
 
 backoffice_core::text_schemas! {
@@ -11,6 +11,8 @@ backoffice_core::text_schemas! {
     CalendarResourceType: schema::words(ResourceType::WORDS);
     /// Code of a reason.
     CalendarReasonCode: schema::pattern("Code of a reason.", format!("^[a-z][a-z0-9_]{{0,{}}}$", CODE_LENGTH - 1));
+    /// Codes of reasons, joined by commas.
+    CalendarReasonCodes: schema::joined_words("Codes of reasons, joined by commas.", &reasons::codes());
     /// A weekday.
     CalendarWeekday: schema::words(crate::weekdays::WORDS);
 }

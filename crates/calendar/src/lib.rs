@@ -85,6 +85,7 @@ fn register(registry: &mut Registry) {
         .subscribe(subscribers::FORGET_USER)
         .job::<ExtendAllSeries>()
         .job::<jobs::DeriveAllInstants>()
+        .job::<jobs::ForgetFeeds>()
         .schedule::<ExtendAllSeries>(jobs::EXTEND_SCHEDULE, jobs::EXTEND_EVERY);
 }
 

@@ -1,5 +1,7 @@
 //! The dictionary of reasons for unavailability. The rows of `calendar_reasons` are the same; a test compares both.
 
+use std::collections::BTreeSet;
+
 use crate::subject::ResourceType;
 use crate::subject::ResourceType::{Equipment, Vehicle, Worker};
 
@@ -27,6 +29,12 @@ pub(crate) const REASONS: [(ResourceType, &str); 18] = [
 
 /// Longest code of a reason, in characters.
 pub(crate) const CODE_LENGTH: usize = 50;
+
+/// Returns the codes of all types, each once.
+pub(crate) fn codes() -> Vec<&'static str> {
+    let codes: BTreeSet<&str> = REASONS.iter().map(|(_, code)| *code).collect();
+    codes.into_iter().collect()
+}
 
 /// Whether resources of this type can be unavailable for this reason.
 pub(crate) fn is_known(resource_type: ResourceType, code: &str) -> bool {

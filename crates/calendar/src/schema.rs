@@ -50,6 +50,7 @@ table! {
         resource_id -> Uuid,
         start_date -> Date,
         end_date_exclusive -> Date,
+        named_start_date -> Nullable<Date>,
         rrule -> Text,
         ends_on -> Nullable<Date>,
         exdates -> Array<Date>,
@@ -88,6 +89,7 @@ table! {
         tenant_id -> Uuid,
         id -> Uuid,
         organization_id -> Uuid,
+        user_tenant_id -> Nullable<Uuid>,
         user_id -> Uuid,
         name -> Text,
         token_hash -> Bytea,
@@ -99,3 +101,4 @@ table! {
 }
 
 allow_tables_to_appear_in_same_query!(calendar_working_calendars, calendar_holidays);
+allow_tables_to_appear_in_same_query!(calendar_series, calendar_windows);

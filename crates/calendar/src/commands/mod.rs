@@ -4,6 +4,7 @@ mod derive_instants;
 mod feed;
 mod replace_working_calendar;
 mod series;
+mod update_series;
 mod window;
 
 use backoffice_core::Patch;
@@ -14,9 +15,8 @@ use uuid::Uuid;
 pub(crate) use derive_instants::DeriveInstants;
 pub use feed::{CreateFeed, DeleteFeed};
 pub use replace_working_calendar::{HolidayFields, ReplaceWorkingCalendar, WorkingCalendarFields};
-pub use series::{
-    CreateSeries, DeleteSeries, ExtendSeries, NewSeries, SeriesChanges, SeriesFields, SeriesWindows, UpdateSeries,
-};
+pub use series::{CreateSeries, DeleteSeries, ExtendSeries, NewSeries, SeriesChanges, SeriesFields, SeriesWindows};
+pub use update_series::UpdateSeries;
 pub(crate) use window::write_windows;
 pub use window::{CreateWindow, DeleteWindow, NewWindow, UpdateWindow, WindowChanges, WindowFields};
 

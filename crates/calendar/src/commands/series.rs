@@ -1,12 +1,8 @@
-//! Creates, updates, ends, deletes and extends series.
+//! Creates, deletes and extends series, and the bodies of requests.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
-use backoffice_core::db::Recurring;
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
-use diesel::sql_query;
-use diesel::sql_types::{Bool, Date as SqlDate, Uuid as SqlUuid};
-use diesel_async::RunQueryDsl;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -55,7 +51,7 @@ pub struct SeriesFields {
 }
 
 impl SeriesFields {
-    fn plan(&self) -> PlanFields<'_> {
+    pub(super) fn plan(&self) -> PlanFields<'_> {
         PlanFields {
             resource_type: &self.resource_type,
             resource_id: &self.resource_id,
@@ -80,7 +76,8 @@ impl SeriesFields {
         Some((plan?, rule?))
     }
 
-    fn from(&self, validator: &mut Validator) -> Option<Day> {
+    /// Returns the day from which an update changes occurrences, if the request names it.
+    pub(super) fn from(&self, validator: &mut Validator) -> Option<Day> {
         let Patch::Set(text) = &self.from else {
             if self.from.is_clear() {
                 validator.reject("from", "must not be null", "invalid_date");
@@ -138,7 +135,7 @@ pub struct SeriesWindows {
 }
 
 /// Returns the last day up to which windows are created now.
-pub(crate) fn horizon(tx: &Tx<'_>, today: Day) -> Day {
+pub(super) fn horizon(tx: &Tx<'_>, today: Day) -> Day {
     let config = tx.context().platform().provided().get::<CalendarConfig>();
     let days = config.map_or_else(
         || CalendarConfig::default().horizon_days(),
@@ -148,7 +145,7 @@ pub(crate) fn horizon(tx: &Tx<'_>, today: Day) -> Day {
 }
 
 /// Returns the present day in the zone of an organization, which stays locked.
-async fn today(tx: &mut Tx<'_>, organization: Uuid) -> Result<Day> {
+pub(super) async fn today(tx: &mut Tx<'_>, organization: Uuid) -> Result<Day> {
     let now = tx.context().now();
     let zones = lock_zones(tx, &[organization]).await?;
     let day = zones
@@ -158,7 +155,7 @@ async fn today(tx: &mut Tx<'_>, organization: Uuid) -> Result<Day> {
 }
 
 /// Creates the windows of a series that follow from its rule, up to the horizon, and sets `created_until`. Returns the days.
-fn expand(row: &mut SeriesRow, horizon: Day) -> Result<Vec<Day>> {
+pub(super) fn expand(row: &mut SeriesRow, horizon: Day) -> Result<Vec<Day>> {
     let (days, is_complete) = row.occurrences(horizon, MOST_OCCURRENCES + 1);
     if days.len() > MOST_OCCURRENCES {
         let message = format!("must have at most {MOST_OCCURRENCES} occurrences until {horizon}; add COUNT or UNTIL");
@@ -169,7 +166,7 @@ fn expand(row: &mut SeriesRow, horizon: Day) -> Result<Vec<Day>> {
 }
 
 /// Inserts the windows of these days.
-async fn add_days(tx: &mut Tx<'_>, row: &SeriesRow, days: Vec<Day>) -> Result<usize> {
+pub(super) async fn add_days(tx: &mut Tx<'_>, row: &SeriesRow, days: Vec<Day>) -> Result<usize> {
     let now = tx.now();
     let windows = days.into_iter().filter_map(|day| row.window(day, now)).collect();
     let added = add_windows(tx, windows).await?;
@@ -212,6 +209,7 @@ fn blank(placement: Placement, id: Uuid, now: Timestamp) -> SeriesRow {
         resource_id: Uuid::nil(),
         start_date: Day::EPOCH,
         end_date_exclusive: Day::EPOCH,
+        named_start_date: None,
         rrule: String::new(),
         ends_on: None,
         exdates: Vec::new(),
@@ -249,168 +247,6 @@ impl Command for CreateSeries {
         write_rows(tx, vec![row.clone()]).await?;
         let count = add_days(tx, &row, days).await?;
         Ok(SeriesWindows { id: row.id, count })
-    }
-}
-
-/// What an update does with the occurrences from a day on.
-#[derive(Debug, Clone)]
-enum SeriesChange {
-    /// They get these fields.
-    Replace(Box<SeriesFields>),
-    /// They are deleted.
-    End,
-}
-
-/// Changes the occurrences of a series from a day on. Earlier windows stay as they were, and so do windows that were changed by themselves.
-#[derive(Debug, Clone)]
-pub struct UpdateSeries {
-    id: Uuid,
-    from: Option<Day>,
-    change: SeriesChange,
-}
-
-impl UpdateSeries {
-    /// Validates the fields, as far as possible without the stored row.
-    ///
-    /// # Errors
-    /// 400 for invalid fields.
-    pub fn new(id: Uuid, fields: SeriesFields) -> Result<Self> {
-        let mut validator = Validator::default();
-        fields.validate(&mut validator);
-        let from = fields.from(&mut validator);
-        validator.check()?;
-        Ok(Self {
-            id,
-            from,
-            change: SeriesChange::Replace(Box::new(fields)),
-        })
-    }
-
-    /// Creates the command that ends the series before a day.
-    #[must_use]
-    pub const fn ending(id: Uuid, from: Day) -> Self {
-        Self {
-            id,
-            from: Some(from),
-            change: SeriesChange::End,
-        }
-    }
-}
-
-/// Earlier windows no longer follow the rule.
-const KEEP_EARLIER: &str = "update calendar_windows set is_exception = true \
-    where tenant_id = $1 and series_id = $2 and series_date < $3 and not is_exception";
-const DELETE_LATER: &str = "delete from calendar_windows where tenant_id = $1 and series_id = $2 and series_date >= $3 \
-    and (not is_exception or $4)";
-
-impl UpdateSeries {
-    /// Keeps the windows before a day as they are.
-    async fn keep_earlier(&self, tx: &mut Tx<'_>, from: Day) -> Result<()> {
-        let tenant = tx.tenant();
-        sql_query(KEEP_EARLIER)
-            .bind::<SqlUuid, _>(tenant)
-            .bind::<SqlUuid, _>(self.id)
-            .bind::<SqlDate, _>(from)
-            .prepared()
-            .execute(tx.conn())
-            .await?;
-        Ok(())
-    }
-
-    /// Deletes the windows from a day on; exceptions only if the series ends.
-    async fn delete_later(&self, tx: &mut Tx<'_>, from: Day) -> Result<()> {
-        let (tenant, ends) = (tx.tenant(), matches!(self.change, SeriesChange::End));
-        sql_query(DELETE_LATER)
-            .bind::<SqlUuid, _>(tenant)
-            .bind::<SqlUuid, _>(self.id)
-            .bind::<SqlDate, _>(from)
-            .bind::<Bool, _>(ends)
-            .prepared()
-            .execute(tx.conn())
-            .await?;
-        Ok(())
-    }
-}
-
-/// Writes the fields of a request into a series whose occurrences change from a day on. A new rule counts from that day, unless the request names the
-/// first day.
-fn fill(row: &mut SeriesRow, fields: &SeriesFields, from: Day) -> Result<()> {
-    let mut validator = Validator::default();
-    let stored = row.plan();
-    let plan = fields.plan().merged(Absent::Stored(&stored), &mut validator);
-    let Some(mut plan) = plan else {
-        validator.check()?;
-        return Err(Error::internal("an invalid field was not reported"));
-    };
-    let rule = match &fields.rrule {
-        Patch::Set(text) => validator.accept("rrule", Rule::parse(text, Day::EPOCH)),
-        Patch::Keep | Patch::Clear => None,
-    };
-    let has_new_rule = rule.is_some_and(|rule| rule.as_str() != row.rrule);
-    if has_new_rule && fields.start_date.is_keep() && from > plan.start_date {
-        let length = plan.end_date_exclusive.days_since(plan.start_date);
-        plan.start_date = from;
-        plan.end_date_exclusive = from.plus_days(length).unwrap_or(Day::LAST);
-    }
-    if let Patch::Set(text) = &fields.rrule {
-        let first = plan.start_date;
-        if let Some(rule) = validator.accept("rrule", Rule::parse(text, first)) {
-            row.rrule = rule.as_str().to_owned();
-            row.ends_on = rule.until();
-        }
-    }
-    validator.check()?;
-    row.set_plan(plan);
-    Ok(())
-}
-
-impl Command for UpdateSeries {
-    const ID: &'static str = "calendar.series.update";
-    const CLASS: Class = Class::Edit;
-    const LABEL: &'static str = "Update series";
-    const FEATURES: &'static [Feature] = &[acl::MANAGE];
-    type Entity = Series;
-    type Output = SeriesWindows;
-
-    fn target(&self) -> Target {
-        Target::Existing(self.id)
-    }
-
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<SeriesWindows> {
-        let stored = read_series(tx, &[self.id]).await?.pop();
-        let stored = stored.ok_or_else(|| Rejection::not_found("Series not found").code("series_not_found"))?;
-        let mut row = stored.row.clone();
-        let today = today(tx, row.organization_id).await?;
-        let from = self.from.unwrap_or(today);
-        let horizon = horizon(tx, today);
-        match &self.change {
-            SeriesChange::Replace(fields) => fill(&mut row, fields, from)?,
-            SeriesChange::End => {
-                let last = from.plus_days(-1).unwrap_or(Day::EPOCH);
-                row.ends_on = Some(row.ends_on.map_or(last, |end| end.min(last)));
-            }
-        }
-        if row == stored.row {
-            return Ok(SeriesWindows { id: self.id, count: 0 });
-        }
-        if row.subject() != stored.row.subject() {
-            resource_check::check(tx, row.subject()).await?;
-        }
-        row.updated_at = tx.now();
-        self.delete_later(tx, from).await?;
-        if matches!(self.change, SeriesChange::End) {
-            // All occurrences up to its last day exist, unless it ends after the horizon.
-            let is_complete = row.ends_on.is_some_and(|end| end <= row.created_until);
-            row.created_until = if is_complete { Day::LAST } else { row.created_until };
-            write_rows(tx, vec![row]).await?;
-            return Ok(SeriesWindows { id: self.id, count: 0 });
-        }
-        self.keep_earlier(tx, from).await?;
-        row.effective_from = from;
-        let days = expand(&mut row, horizon)?;
-        write_rows(tx, vec![row.clone()]).await?;
-        let count = add_days(tx, &row, days).await?;
-        Ok(SeriesWindows { id: self.id, count })
     }
 }
 
@@ -483,7 +319,7 @@ impl Command for ExtendSeries {
             return Ok(0);
         }
         let first = row.created_until;
-        let (days, is_complete) = row.occurrences_after(first, horizon);
+        let (days, is_complete) = row.occurrences_after(first, horizon, MOST_OCCURRENCES);
         // A rule with more occurrences than one step creates continues with the next run.
         row.created_until = match days.last() {
             Some(last) if days.len() == MOST_OCCURRENCES => *last,

@@ -5,6 +5,7 @@ use backoffice_core::{Detail, Timestamp, Violations};
 use uuid::Uuid;
 
 use crate::day::Day;
+use crate::reasons;
 use crate::subject::ResourceType;
 
 /// Parses a type of resources.
@@ -20,6 +21,11 @@ pub(super) fn resource_type(text: Option<&str>, violations: &mut Violations) -> 
 /// Parses ids joined by commas; without any, no row matches.
 pub(super) fn ids(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<Vec<Uuid>> {
     text.map(|text| violations.keep(CommaList::new(path).ids([text])))
+}
+
+/// Parses codes of reasons joined by commas; without any, no row matches.
+pub(super) fn reason_codes(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<Vec<&'static str>> {
+    text.map(|text| violations.keep(CommaList::new(path).one_of([text], &reasons::codes())))
 }
 
 /// Parses a date.

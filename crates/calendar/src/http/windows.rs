@@ -1,7 +1,7 @@
 //! Endpoints of windows.
 
 use backoffice_core::http::{Created, CreatedId, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, Window as PageWindow};
+use backoffice_core::list::{ById, IdList, Page, PageQuery, Window as PageWindow};
 use backoffice_core::{Detail, Patch, Rejection, RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -12,7 +12,7 @@ use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteWindow, NewWindow, UpdateWindow, WindowChanges};
 use crate::day::Day;
-use crate::documented::CalendarResourceType;
+use crate::documented::{CalendarReasonCodes, CalendarResourceType};
 use crate::error::missing_as;
 use crate::model::{WINDOW, Window};
 use crate::query::windows::{self, WindowFilter};
@@ -71,6 +71,7 @@ struct WindowQuery {
     #[param(value_type = Option<IdList>, inline)]
     resource_ids: Option<String>,
     /// Only windows with these reasons: codes joined by commas, at most 200.
+    #[param(value_type = Option<CalendarReasonCodes>, inline)]
     reason_codes: Option<String>,
     /// Only windows of this series.
     #[param(value_type = Option<Uuid>)]
@@ -81,7 +82,6 @@ impl WindowQuery {
     fn checked(&self, by_id: &ById, violations: &mut Violations) -> (PageWindow, WindowFilter) {
         let page = PageQuery::new(self.page, self.page_size.or(Some(PAGE_SIZE)));
         let page = violations.keep(page.window());
-        let codes = self.reason_codes.as_deref();
         let series = self.series_id.as_deref().map(|text| {
             let parsed = text
                 .parse()
@@ -94,7 +94,7 @@ impl WindowQuery {
             to: parameters::day("to", self.to.as_deref(), violations),
             resource_type: parameters::resource_type(self.resource_type.as_deref(), violations),
             resource_ids: parameters::ids("resourceIds", self.resource_ids.as_deref(), violations),
-            reason_codes: codes.map(|text| violations.keep(CommaList::new("reasonCodes").texts([text]))),
+            reason_codes: parameters::reason_codes("reasonCodes", self.reason_codes.as_deref(), violations),
             series_id: series,
         };
         (page, filter)

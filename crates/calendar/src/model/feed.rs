@@ -2,6 +2,7 @@
 
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
 use backoffice_core::db::KeyColumn;
+use backoffice_core::identity::{ActorKind, Principal};
 use backoffice_core::{Error, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
@@ -43,6 +44,8 @@ pub struct Feed {
     pub id: Uuid,
     /// The organization in which it was created.
     pub organization_id: Uuid,
+    /// The tenant of the user, if it is another one: that of a super administrator who had selected this tenant.
+    pub user_tenant_id: Option<Uuid>,
     /// The user who created it, and with whose present rights it is read.
     pub user_id: Uuid,
     /// 1 to 80 characters.
@@ -59,6 +62,15 @@ pub struct Feed {
 }
 
 impl Feed {
+    /// Returns its user.
+    pub(crate) fn user(&self) -> Principal {
+        Principal {
+            kind: ActorKind::User,
+            tenant: self.user_tenant_id.unwrap_or(self.tenant_id),
+            id: self.user_id,
+        }
+    }
+
     /// Returns what it contains.
     pub(crate) fn contents(&self) -> Result<FeedFilter> {
         Ok(serde_json::from_value(self.filter.clone())?)

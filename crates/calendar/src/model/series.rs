@@ -8,7 +8,8 @@ use backoffice_core::{Feature, Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Uuid as SqlUuid};
 use diesel::{
-    ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into, sql_query,
+    BoolExpressionMethods, ExpressionMethods, Insertable, JoinOnDsl, NullableExpressionMethods, QueryDsl, Queryable,
+    Selectable, SelectableHelper, delete, insert_into, sql_query,
 };
 use diesel_async::RunQueryDsl;
 use futures_util::future::try_join;
@@ -22,12 +23,12 @@ use super::{SERIES, WINDOW, Window};
 use crate::changed::Changed;
 use crate::day::Day;
 use crate::plan::Plan;
-use crate::recurrence::{MOST_OCCURRENCES, Rule};
+use crate::recurrence::Rule;
 use crate::schema::{calendar_series as series, calendar_windows as windows};
 use crate::subject::{ResourceType, Subject};
 use crate::{acl, query};
 
-/// A series: a row of `calendar_series`. Its windows without exceptions follow from it.
+/// A series: a row of `calendar_series`. Its windows from `effective_from` on follow from it, apart from exceptions.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize, ToSchema)]
 #[diesel(table_name = series, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
@@ -47,6 +48,10 @@ pub struct SeriesRow {
     pub start_date: Day,
     /// Day after the last one of the first occurrence.
     pub end_date_exclusive: Day,
+    /// The `startDate` that a client named, if an update with another rule has moved it since; otherwise absent.
+    // Log entries of earlier releases have snapshots without it, which must stay equal to the present ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named_start_date: Option<Day>,
     /// The recurrence rule (RFC 5545).
     pub rrule: String,
     /// Last day on which an occurrence starts; null without an end.
@@ -103,10 +108,10 @@ impl SeriesRow {
         self.occurrences_from(self.effective_from, last, most)
     }
 
-    /// Returns the days after `created` up to `last` on which occurrences start, at most [`MOST_OCCURRENCES`], and whether the rule has no further ones.
-    pub(crate) fn occurrences_after(&self, created: Day, last: Day) -> (Vec<Day>, bool) {
+    /// Returns the days after `created` up to `last` on which occurrences start, at most `most`, and whether the rule has no further ones.
+    pub(crate) fn occurrences_after(&self, created: Day, last: Day, most: usize) -> (Vec<Day>, bool) {
         let first = created.plus_days(1).unwrap_or(Day::LAST).max(self.effective_from);
-        self.occurrences_from(first, last, MOST_OCCURRENCES)
+        self.occurrences_from(first, last, most)
     }
 
     fn occurrences_from(&self, first: Day, last: Day, most: usize) -> (Vec<Day>, bool) {
@@ -164,7 +169,7 @@ fn id_of_occurrence(series: Uuid, day: Day) -> Uuid {
     Uuid::from_bytes(bytes)
 }
 
-/// A window of a series that does not follow its rule.
+/// A window of a series that does not follow from its present rule: a client has changed it by itself, or an earlier rule has created it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeriesException {
@@ -186,6 +191,10 @@ pub struct SeriesException {
     pub note: Option<String>,
     /// Time of creation.
     pub created_at: Timestamp,
+    /// Whether an earlier rule has created it, and no client has changed it by itself.
+    // Absent from the snapshots of earlier releases, in which these windows were exceptions too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_earlier: bool,
 }
 
 impl SeriesException {
@@ -200,6 +209,7 @@ impl SeriesException {
             reason_code: window.reason_code,
             note: window.note,
             created_at: window.created_at,
+            is_earlier: !window.is_exception,
         };
         Some((window.series_id?, exception))
     }
@@ -219,21 +229,21 @@ impl SeriesException {
             note: self.note.clone(),
             series_id: Some(row.id),
             series_date: Some(self.series_date),
-            is_exception: true,
+            is_exception: !self.is_earlier,
             created_at: self.created_at,
             updated_at: now,
         }
     }
 }
 
-/// A series with its exceptions, the entity `calendar.series`. Snapshots hold the exceptions and the rule; the other windows follow from them.
+/// A series with its exceptions, the entity `calendar.series`. Snapshots hold the rule and the windows that do not follow from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
     /// The row.
     #[serde(flatten)]
     pub row: SeriesRow,
-    /// The exceptions, by the days for which they were created.
+    /// The windows that do not follow from the rule, by the days for which they were created.
     pub exceptions: Vec<SeriesException>,
 }
 
@@ -328,7 +338,7 @@ impl Entity for Series {
     }
 }
 
-/// Reads series of the transaction's tenant with their exceptions: two statements.
+/// Reads series of the transaction's tenant with the windows that do not follow from their rules: two statements.
 pub(crate) async fn read_series(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Series>> {
     let tenant = tx.tenant();
     let rows: Vec<SeriesRow> = series::table
@@ -338,10 +348,15 @@ pub(crate) async fn read_series(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Ser
         .select(SeriesRow::as_select())
         .load(tx.conn())
         .await?;
+    let of_series = series::tenant_id
+        .eq(windows::tenant_id)
+        .and(series::id.nullable().eq(windows::series_id));
+    let is_earlier = windows::series_date.lt(series::effective_from.nullable());
     let exceptions: Vec<Window> = windows::table
+        .inner_join(series::table.on(of_series))
         .filter(windows::tenant_id.eq(tenant))
         .filter(windows::series_id.one_of(ids))
-        .filter(windows::is_exception)
+        .filter(windows::is_exception.or(is_earlier))
         .order((windows::series_id, windows::series_date))
         .select(Window::as_select())
         .load(tx.conn())

@@ -18,7 +18,6 @@ use crate::acl;
 use crate::changed::{Changed, ZoneChanged};
 use crate::day::Day;
 use crate::schema::{calendar_holidays as holidays, calendar_working_calendars as calendars};
-use crate::zones::default_zone;
 
 /// A holiday of a working calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -130,17 +129,18 @@ impl Entity for WorkingCalendar {
     }
 
     async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        let default = default_zone(tx.context().platform());
-        let zone = |snapshot: Option<&Snapshot>| {
-            let name = snapshot.and_then(|snapshot| snapshot.get("timeZone")?.as_str());
-            name.unwrap_or(default.name()).to_owned()
-        };
+        // An organization without a calendar has no zone here: its instants may be those of an earlier `calendar.default_time_zone`.
         if zone(step.from) != zone(step.to) {
             tx.defer(ZoneChanged { organization: step.id });
         }
         tx.defer(Changed::WorkingCalendar { organization: step.id });
         Ok(())
     }
+}
+
+/// Returns the zone of a working calendar; `None` without one.
+fn zone(snapshot: Option<&Snapshot>) -> Option<&str> {
+    snapshot?.get("timeZone")?.as_str()
 }
 
 /// Reads working calendars of the transaction's tenant.

@@ -35,7 +35,7 @@ pub(crate) struct WindowFilter {
     pub(crate) to: Option<Day>,
     pub(crate) resource_type: Option<ResourceType>,
     pub(crate) resource_ids: Option<Vec<Uuid>>,
-    pub(crate) reason_codes: Option<Vec<String>>,
+    pub(crate) reason_codes: Option<Vec<&'static str>>,
     pub(crate) series_id: Option<Uuid>,
 }
 

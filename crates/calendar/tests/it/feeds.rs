@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use backoffice_calendar::{Busy, BusyInterval};
 use backoffice_core::{ErrorShape, Module, Timestamp};
-use backoffice_test_accounts::id_of;
+use backoffice_test_accounts::{account, id_of, login};
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -306,6 +306,53 @@ async fn the_feeds_of_a_deleted_user_are_deleted() {
         fixture.app.rows("select id from calendar_feeds").await,
         [] as [Value; 0]
     );
+}
+
+#[actix_web::test]
+async fn a_super_administrator_has_feeds_of_the_selected_tenant() {
+    let fixture = fixture().await;
+    let window = fixture.window("2026-01-12", "2026-01-14").await;
+    let user = account(&fixture.app, None, None, "second@platform.test", &[], true).await;
+    let token = login(&fixture.app, "second@platform.test").await;
+    let (tenant, organization) = (fixture.a.id.to_string(), fixture.a.organization.to_string());
+    let send = async |method: Method, path: &str, body: &Value| {
+        let request = fixture.app.request(method, path).bearer(&token);
+        let request = request.header("X-Tenant-Id", &tenant);
+        let request = request.header("X-Organization-Id", &organization);
+        match body.is_null() {
+            true => request.send().await,
+            false => request.json(body).send().await,
+        }
+    };
+    let stored = async || fixture.app.rows("select id from calendar_feeds").await.len();
+
+    let created = send(Method::POST, FEEDS, &feed()).await;
+    let kept = send(Method::POST, FEEDS, &feed()).await;
+    let url = text(&created.json()["url"]);
+    let (_, path) = url.split_once("/api").expect("an address of the API");
+    let shown = read(&fixture, Method::GET, path, None).await;
+    let listed = send(Method::GET, FEEDS, &Value::Null).await.json();
+    let one = format!("{FEEDS}/{}", id_of(&created.json()));
+    let deleted = send(Method::DELETE, &one, &Value::Null).await;
+    let ended = read(&fixture, Method::GET, path, None).await;
+
+    assert_eq!((created.status, kept.status), (201, 201), "{}", created.text());
+    assert_eq!(shown.status, 200, "{}", shown.text());
+    assert!(shown.text().contains(&format!("UID:{window}@calendar.backoffice")));
+    assert_eq!(listed["total"], 2);
+    assert_eq!(listed["items"][0]["userTenantId"], json!(Uuid::nil()));
+    assert_eq!((deleted.status, ended.status), (200, 404));
+    assert_eq!(stored().await, 1);
+
+    let (status, body) = fixture
+        .app
+        .delete(&fixture.root, &format!("/auth/users?id={user}"), json!({}))
+        .await;
+    fixture.app.deliver_events().await;
+    fixture.app.run_jobs().await;
+
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(stored().await, 0);
 }
 
 /// Prints the events that the package `icalendar` of PyPI finds in a calendar. From version 7 it leaves the escapes of properties that it does not know,

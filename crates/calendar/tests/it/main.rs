@@ -9,6 +9,7 @@ mod organizations;
 mod reasons;
 mod rights;
 mod series;
+mod series_updates;
 mod versions;
 mod windows;
 mod working_calendar;

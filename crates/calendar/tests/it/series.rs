@@ -8,33 +8,36 @@ use uuid::Uuid;
 use crate::fixture::{E1, Fixture, SERIES, WINDOWS, one, text};
 
 /// Returns the body of a series of the excavator with one day per occurrence.
-fn series(first: &str, end: &str, rrule: &str) -> Value {
+pub(crate) fn series(first: &str, end: &str, rrule: &str) -> Value {
     json!({"resourceType": "equipment", "resourceId": E1, "startDate": first, "endDateExclusive": end,
         "reasonCode": "inspection", "rrule": rrule})
 }
 
-async fn create(fixture: &Fixture, body: Value) -> (Uuid, Value) {
+/// Creates a series and returns its id and the number of its windows.
+pub(crate) async fn create(fixture: &Fixture, body: Value) -> (Uuid, Value) {
     let (status, body) = fixture.app.post(&fixture.a.token, SERIES, body).await;
     assert_eq!(status, 201, "{body}");
     (id_of(&body), body["count"].clone())
 }
 
-fn path(id: Uuid) -> String {
+/// Returns the path of a series.
+pub(crate) fn path(id: Uuid) -> String {
     format!("{SERIES}/{id}")
 }
 
 /// Returns the windows of a series.
-async fn windows(fixture: &Fixture, series: Uuid) -> Vec<Value> {
+pub(crate) async fn windows(fixture: &Fixture, series: Uuid) -> Vec<Value> {
     fixture.list(&format!("{WINDOWS}?seriesId={series}&pageSize=100")).await
 }
 
-async fn days(fixture: &Fixture, series: Uuid) -> Vec<String> {
+/// Returns the first days of the windows of a series.
+pub(crate) async fn days(fixture: &Fixture, series: Uuid) -> Vec<String> {
     let windows = windows(fixture, series).await;
     windows.iter().map(|window| text(&window["startDate"])).collect()
 }
 
 /// Returns the windows of a series without the times of their last changes.
-async fn contents(fixture: &Fixture, series: Uuid) -> Vec<Value> {
+pub(crate) async fn contents(fixture: &Fixture, series: Uuid) -> Vec<Value> {
     let mut windows = windows(fixture, series).await;
     for window in &mut windows {
         window["updatedAt"] = Value::Null;
@@ -348,6 +351,8 @@ async fn the_fields_of_a_series_have_rules() {
     for (field, value, expected) in [
         ("resourceType", json!("crane"), "invalid_resource_type"),
         ("endDateExclusive", json!("2026-03-02"), "invalid_date_range"),
+        ("startDate", json!("2199-12-31"), "invalid_date_range"),
+        ("endDateExclusive", json!("2200-01-01"), "invalid_date"),
         ("rrule", Value::Null, "invalid_recurrence"),
         ("rrule", json!("FREQ=DAILY;UNTIL=20260101"), "invalid_recurrence"),
     ] {
@@ -356,6 +361,10 @@ async fn the_fields_of_a_series_have_rules() {
     }
     for (body, expected) in [
         (json!({"from": "x"}), "invalid_date"),
+        (
+            json!({"from": "2199-12-31", "rrule": "FREQ=DAILY;COUNT=1"}),
+            "invalid_date_range",
+        ),
         (json!({"id": E1}), "id_mismatch"),
         (json!({"rrule": "FREQ=HOURLY"}), "invalid_recurrence"),
         (json!({"resourceType": "worker"}), "invalid_reason_code"),

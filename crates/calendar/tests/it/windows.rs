@@ -262,6 +262,8 @@ async fn a_list_rejects_invalid_parameters() {
         "from=2026-02-30",
         "resourceType=crane",
         "resourceIds=x",
+        "reasonCodes=vacations",
+        "reasonCodes=maintenance,x",
         "seriesId=x",
         "page=0",
         "pageSize=101",

@@ -1,6 +1,7 @@
 //! The working calendar, and what the replacement of its zone changes.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS};
 use serde_json::{Value, json};
 
 use crate::fixture::{CALENDAR, Fixture, builder, one, text};
@@ -106,6 +107,26 @@ async fn dsp_15_a_calendar_has_rules() {
     }
     let (_, stored) = fixture.app.get(&fixture.a.token, CALENDAR).await;
     assert_eq!(stored["updatedAt"], Value::Null);
+}
+
+#[actix_web::test]
+async fn the_first_calendar_derives_instants_of_an_earlier_default_zone_again() {
+    let fixture = Fixture::without_calendar(builder()).await;
+    let id = fixture.window("2026-03-29", "2026-03-30").await;
+    let configured = format!("{CONFIG}{NO_LIMITS}[calendar]\ndefault_time_zone = \"Asia/Tokyo\"\n");
+    let node = fixture.app.second_node_with(&configured).await;
+
+    let first = fixture.instants(id).await;
+    let body = calendar("Asia/Tokyo", json!(["sun"]), json!([]));
+    let replaced = node.send(&fixture.a.token, Method::PUT, CALENDAR, &body).await;
+    let derived = fixture.instants(id).await;
+    let (status, undone) = fixture.app.undo(&fixture.a.token, &replaced).await;
+
+    assert_eq!(first, ["2026-03-29T00:00:00.000Z", "2026-03-30T00:00:00.000Z"]);
+    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    assert_eq!(derived, ["2026-03-28T15:00:00.000Z", "2026-03-29T15:00:00.000Z"]);
+    // The default zone of the node that undoes it.
+    assert_eq!((status, fixture.instants(id).await), (200, first), "{undone}");
 }
 
 #[actix_web::test]

@@ -167,10 +167,12 @@ async fn create_calendar_feed(ctx: RequestContext, body: Json<NewFeed>) -> Resul
     validator.check()?;
     let placement = Placement::for_new(&ctx, None)?;
     let now: Timestamp = ctx.now();
+    let home = ctx.identity().tenant;
     let feed = Feed {
         tenant_id: placement.tenant,
         id: ctx.new_id(),
         organization_id: placement.organization,
+        user_tenant_id: (home != placement.tenant).then_some(home),
         user_id: user,
         name,
         filter: serde_json::to_value(filter)?,

@@ -6,7 +6,6 @@ use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
 use actix_web::web::Bytes;
 use backoffice_core::db::Recurring;
 use backoffice_core::http::{Access, Path, Raw, Routes};
-use backoffice_core::identity::{ActorKind, Principal};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::text::hex;
 use backoffice_core::{Error, Rejection, RequestContext, Result, Scope, Timestamp, Visitor, events};
@@ -73,12 +72,7 @@ async fn read_calendar_feed(visitor: Visitor, path: Path<TokenPath>, request: Ht
 
 /// Returns the user of a feed with their present rights; `None` if they may no longer see calendars.
 async fn reader(visitor: &Visitor, feed: &Feed) -> Result<Option<RequestContext>> {
-    let principal = Principal {
-        kind: ActorKind::User,
-        tenant: feed.tenant_id,
-        id: feed.user_id,
-    };
-    let Some(ctx) = RequestContext::in_name_of(visitor, &principal, feed.tenant_id).await? else {
+    let Some(ctx) = RequestContext::in_name_of(visitor, &feed.user(), feed.tenant_id).await? else {
         return Ok(None);
     };
     Ok(ctx.for_features(&[acl::VIEW]).ok())

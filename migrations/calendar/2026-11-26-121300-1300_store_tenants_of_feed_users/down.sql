@@ -1,0 +1,3 @@
+drop index calendar_feeds_user_tenant_id_user_id_idx;
+alter table calendar_feeds drop constraint calendar_feeds_user_tenant_id_check;
+alter table calendar_feeds drop column user_tenant_id;

@@ -1,0 +1,1 @@
+alter table calendar_series drop column named_start_date;
