@@ -88,6 +88,8 @@ fn in_scope(scope: &Scope) -> InScope {
 
 impl Entity for Alert {
     const KIND: &'static str = KIND;
+    /// `occurredAt` is compared, so that undo and redo return no acknowledgement to an alert that has grown since. Like every compared field, `store`
+    /// writes it.
     const VOLATILE: &'static [&'static str] = &[
         "kind",
         "family",
@@ -98,7 +100,6 @@ impl Entity for Alert {
         "identityKey",
         "windowId",
         "jobSiteId",
-        "occurredAt",
         "expiresAt",
         "resolvedAt",
         "escalatedAt",
@@ -139,6 +140,7 @@ impl Entity for Alert {
             .on_conflict((alerts::tenant_id, alerts::id))
             .do_update()
             .set((
+                alerts::occurred_at.eq(excluded(alerts::occurred_at)),
                 alerts::acknowledged_at.eq(excluded(alerts::acknowledged_at)),
                 alerts::acknowledged_by.eq(excluded(alerts::acknowledged_by)),
                 alerts::acknowledgement.eq(excluded(alerts::acknowledgement)),

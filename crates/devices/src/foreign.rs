@@ -1,6 +1,10 @@
 //! Columns of the table of users, which belongs to `auth`.
 
-diesel::table! {
+use diesel::{allow_tables_to_appear_in_same_query, table};
+
+use crate::schema::devices_devices;
+
+table! {
     auth_users (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,
@@ -8,3 +12,5 @@ diesel::table! {
         deleted_at -> Nullable<Timestamptz>,
     }
 }
+
+allow_tables_to_appear_in_same_query!(auth_users, devices_devices);

@@ -5,7 +5,7 @@ use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::Owned;
 use backoffice_core::{RequestContext, Result, Scope, Timestamp, events};
-use diesel::dsl::{Filter, IsNotNull, IsNull, count_star};
+use diesel::dsl::{Filter, IsNotNull, IsNull, count_star, exists};
 use diesel::pg::Pg;
 use diesel::sql_types::Bool;
 use diesel::{
@@ -32,12 +32,23 @@ fn live(scope: &Scope) -> Live {
 }
 
 /// Returns the condition for the devices that the caller may change: their own, whatever organization is selected, and with `devices.admin` those
-/// of the organizations in which they hold it.
+/// of the organizations in which they hold it and those of the present users of these organizations: the devices of a user who has changed organization
+/// keep the former one until they are registered again.
 fn changeable(ctx: &RequestContext) -> Condition {
     match ctx.for_features(&[acl::ADMIN]) {
-        Ok(others) => own_or_within(ctx, others.scope()),
+        Ok(others) => Box::new(own_or_within(ctx, others.scope()).or(of_users_within(others.scope()))),
         Err(_) => Box::new(devices::user_id.eq(caller(ctx))),
     }
+}
+
+/// Returns the condition for the devices of users who belong to the organizations of a scope.
+fn of_users_within(scope: &Scope) -> Condition {
+    let owner = users::table
+        .filter(users::tenant_id.eq(devices::tenant_id))
+        .filter(users::id.eq(devices::user_id))
+        .filter(users::deleted_at.is_null())
+        .filter(scope.within(users::organization_id));
+    Box::new(exists(owner))
 }
 
 /// Returns the condition for the caller's own devices, and for those of the organizations of a scope.

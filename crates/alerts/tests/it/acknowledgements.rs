@@ -69,6 +69,45 @@ async fn an_acknowledgement_is_undone_redone_and_withdrawn() {
 }
 
 #[actix_web::test]
+async fn an_acknowledgement_does_not_return_to_an_alert_that_has_grown() {
+    let fixture = Fixture::new().await;
+    let alert = alert(&fixture).await;
+    let send = async |method: Method, body: Value| {
+        let response = fixture
+            .about(&fixture.d.token, method, &alert, "acknowledge", body)
+            .await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response
+    };
+    let acknowledge = async || send(Method::POST, json!({})).await;
+    let withdraw = async || send(Method::DELETE, Value::Null).await;
+    let acknowledged = acknowledge().await;
+    assert_eq!(fixture.undo(&fixture.d.token, &acknowledged).await.0, 200);
+
+    fixture.assign("06T14", "06T16").await;
+    let redone = fixture.redo(&fixture.d.token, &acknowledged).await;
+    assert_eq!(redone.0, 400, "{}", redone.1);
+
+    acknowledge().await;
+    let withdrawn = withdraw().await;
+    fixture.assign("06T15", "06T17").await;
+    let undone = fixture.undo(&fixture.d.token, &withdrawn).await;
+    assert_eq!(
+        (undone.0, &undone.1["code"], &undone.1["fields"]),
+        (400, &json!("undo_conflict"), &json!(["occurredAt"]))
+    );
+    let grown = fixture.only().await;
+    assert_eq!(grown["conflictingAssignmentIds"].as_array().map(Vec::len), Some(4));
+    assert_eq!(grown["acknowledged"], Value::Null);
+
+    // Without growth, the withdrawal is undone.
+    acknowledge().await;
+    let withdrawn = withdraw().await;
+    assert_eq!(fixture.undo(&fixture.d.token, &withdrawn).await.0, 200);
+    assert!(fixture.only().await["acknowledged"].is_object());
+}
+
+#[actix_web::test]
 async fn resolved_alerts_and_long_notes_are_rejected() {
     let fixture = Fixture::new().await;
     let alert = alert(&fixture).await;

@@ -14,13 +14,13 @@ use uuid::Uuid;
 
 use crate::model::Device;
 
-/// The headers of responses with deprecated members (RFC 9745).
+/// The headers of responses with deprecated fields (RFC 9745).
 pub(super) const HEADERS: &[&str] = &["Deprecation", "Link"];
-/// The time since which the members with an underscore are deprecated.
+/// The time since which the fields with an underscore are deprecated.
 const DEPRECATED_SINCE: &str = "@1795132800";
 const ABOUT: &str = "</docs#device-aliases>; rel=\"deprecation\"";
 
-/// A device. Members with an underscore are deprecated: they repeat the others and will be removed after one minor version.
+/// A device. Fields with an underscore are deprecated: they repeat the others and will be removed after one minor version.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeviceItem {
@@ -136,7 +136,7 @@ impl From<(Device, bool)> for DeviceItem {
     }
 }
 
-/// A page of devices, whose headers announce the deprecated members.
+/// A page of devices, whose headers announce the deprecated fields.
 pub(super) struct DevicePage(pub(super) Json<Page<DeviceItem>>);
 
 impl Response for DevicePage {

@@ -1,6 +1,8 @@
 //! Who sees, changes and registers devices.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::login;
+use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -130,6 +132,55 @@ async fn dev_8_administrators_register_devices_of_users_of_their_organizations()
     assert_eq!(status, 400);
     let other = json!({"userId": fixture.a.admin, "deviceId": "d1", "platform": "ios"});
     assert_eq!(fixture.app.post(&token, DEVICES, other).await.0, 403);
+}
+
+#[actix_web::test]
+async fn administrators_register_devices_of_users_who_have_changed_organization() {
+    let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n[devices]\nmax_per_user = 2\n").await;
+    let former = fixture.organization("Former", Some(fixture.a.organization)).await;
+    let present = fixture.organization("Present", Some(fixture.a.organization)).await;
+    for (name, organization) in [("former", former), ("present", present)] {
+        fixture.role(name, &["devices.*"], Some(&[organization])).await;
+    }
+    let (_, of_former) = fixture.user("former@alpha.test", &["former"]).await;
+    let (_, of_present) = fixture.user("present@alpha.test", &["present"]).await;
+    let (user, _) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let move_to = async |organization: Uuid| {
+        let moved = json!({"id": user, "organizationId": organization});
+        assert_eq!(fixture.app.put(&fixture.a.token, "/auth/users", moved).await.0, 200);
+    };
+    let register = async |token: &str, name: &str| {
+        fixture.app.advance(Duration::MINUTE);
+        let body = json!({"userId": user, "deviceId": name, "platform": "ios"});
+        fixture.app.post(token, OF_USERS, body).await
+    };
+    let listed = async |token: &str| -> Vec<Value> {
+        let devices = fixture.list(token, OF_USERS).await;
+        devices.into_iter().map(|device| device["deviceId"].clone()).collect()
+    };
+    move_to(former).await;
+    let own = login(&fixture.app, "employee@alpha.test").await;
+    let first = fixture
+        .register(&own, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    assert_eq!(register(&of_former, "d2").await.0, 201);
+    move_to(present).await;
+
+    let (status, updated) = register(&of_present, "d1").await;
+    assert_eq!((status, &updated), (201, &first), "{updated}");
+    assert_eq!(listed(&of_present).await, ["d1"]);
+    assert_eq!(listed(&of_former).await, ["d2"]);
+
+    // The limit deactivates the device that has the former organization still.
+    let (status, created) = register(&of_present, "d3").await;
+    assert_eq!(status, 201, "{created}");
+    assert_eq!(listed(&of_present).await, ["d3", "d1"]);
+    assert!(listed(&of_former).await.is_empty());
+
+    assert_eq!(register(&of_former, "d1").await.0, 403);
+    move_to(former).await;
+    assert_eq!(register(&of_present, "d1").await.0, 403);
+    assert_eq!(register(&of_former, "d1").await.0, 201);
 }
 
 #[actix_web::test]

@@ -67,9 +67,11 @@ impl Assignment {
         Ok(rows.load(tx.conn()).await?)
     }
 
-    /// Inserts rows, or replaces the stored ones, and returns them. An assignment that moves to a later start is reminded of again.
+    /// Inserts rows, or replaces the stored ones, and returns them. An assignment that moves to a later start, or to another subject, is reminded of
+    /// again.
     pub(crate) async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
-        let reminded = "case when excluded.start_at > dispatch_assignments.start_at then null else dispatch_assignments.reminded_at end";
+        let reminded = "case when excluded.start_at > dispatch_assignments.start_at or excluded.subject_id <> dispatch_assignments.subject_id \
+            then null else dispatch_assignments.reminded_at end";
         let statement = insert_into(assignments::table)
             .values(rows)
             .on_conflict((assignments::tenant_id, assignments::id))
@@ -146,14 +148,20 @@ impl Entity for Assignment {
         Ok(())
     }
 
-    /// Rejects restoring a planned or confirmed assignment to a job site or resource that has been deleted.
+    /// Rejects restoring a planned or confirmed assignment to a job site or resource that has been deleted, also if it refers to that already and
+    /// becomes live again.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let (Some(to), true) = (step.to, step.restoring) else {
             return Ok(());
         };
         let to: StatedAssignment = to.row()?;
         let from = step.from.map(Snapshot::row::<StatedAssignment>).transpose()?;
-        let missing = Referenced::lock(tx, &[(from.as_ref(), &to)])
+        let intervals = match from {
+            Some(_) => intervals::derive(tx, &[&to]).await?,
+            // All references of an assignment that did not exist are new.
+            None => vec![None],
+        };
+        let missing = Referenced::lock(tx, &[(from.as_ref(), &to)], &intervals)
             .await?
             .missing_for_restored(from.as_ref(), &to);
         match missing {

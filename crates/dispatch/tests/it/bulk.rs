@@ -5,7 +5,7 @@ use backoffice_test_support::UndoableWrite;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{ASSIGNMENTS, BULK, Fixture, builder, codes};
+use crate::fixture::{ASSIGNMENTS, BULK, Fixture, JOB_SITES, builder, codes};
 
 const UPDATE: &str = "/dispatch/assignments/bulk-update";
 const WEEK: &str = "/dispatch/assignments?from=2026-01-05T00:00:00Z&to=2026-01-12T00:00:00Z&pageSize=100";
@@ -189,11 +189,34 @@ async fn dates_stay_dates_if_they_move_by_whole_days() {
 }
 
 #[actix_web::test]
+async fn an_assignment_of_a_deleted_job_site_that_has_ended_does_not_move_into_the_future() {
+    let fixture = Fixture::new().await;
+    let mut body = fixture.at("08:00", "09:00");
+    body["jobSiteId"] = json!(fixture.s2);
+    body["startAt"] = json!("2026-01-05T06:00:00Z");
+    body["endAt"] = json!("2026-01-05T07:00:00Z");
+    let ended = fixture.create(ASSIGNMENTS, body).await;
+    let live = fixture.assign("08:00", "09:00").await;
+    assert_eq!(fixture.remove(JOB_SITES, fixture.s2).await.0, 200);
+
+    let job = run(&fixture, json!({"ids": [ended, live], "shiftMinutes": 1440})).await;
+
+    assert_eq!(
+        (&job["succeededCount"], &job["failedCount"]),
+        (&json!(1), &json!(1)),
+        "{job}"
+    );
+    let start = async |id: Uuid| fixture.item(ASSIGNMENTS, id).await["startAt"].clone();
+    assert_eq!(start(ended).await, "2026-01-05T06:00:00.000Z");
+    assert_eq!(start(live).await, "2026-01-07T08:00:00.000Z");
+}
+
+#[actix_web::test]
 async fn an_invalid_request_starts_no_job() {
     let fixture = Fixture::new().await;
     let id = fixture.assign("08:00", "09:00").await;
     let closed = fixture
-        .create(crate::fixture::JOB_SITES, json!({"name": "Closed", "status": "closed"}))
+        .create(JOB_SITES, json!({"name": "Closed", "status": "closed"}))
         .await;
     let cases = [
         (json!({"ids": [id]}), "invalid_body"),

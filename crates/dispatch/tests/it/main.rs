@@ -15,3 +15,4 @@ mod lists;
 mod notifications;
 mod organizations;
 mod resources;
+mod revivals;

@@ -1,5 +1,6 @@
 //! Notifications of workers.
 
+use actix_web::http::Method;
 use backoffice_core::Call;
 use backoffice_core::jobs::enqueue_due;
 use backoffice_test_accounts::login;
@@ -231,6 +232,47 @@ async fn dsp_36_a_worker_is_reminded_once_of_each_start() {
             .await,
         1
     );
+}
+
+#[actix_web::test]
+async fn a_worker_who_takes_over_an_assignment_is_reminded_of_it() {
+    let fixture = Fixture::new().await;
+    let first = worker(&fixture, "w1@alpha.test").await;
+    let second = worker(&fixture, "w2@alpha.test").await;
+    let id = fixture
+        .create(ASSIGNMENTS, of(&fixture, &first, "21:00", "22:00"))
+        .await;
+    let is_marked = async || {
+        fixture.app.advance(Duration::MINUTE);
+        run_due(&fixture).await;
+        let marked = "dispatch_assignments where reminded_at is not null";
+        fixture.app.count(marked).await == 1
+    };
+    fixture.app.advance(Duration::hours(25));
+    run_due(&fixture).await;
+    assert!(is_marked().await);
+    let token = login(&fixture.app, "admin@alpha.test").await;
+    let path = format!("{ASSIGNMENTS}/{id}");
+
+    let given = fixture
+        .app
+        .send(&token, Method::PUT, &path, json!({"subjectId": second.id}))
+        .await;
+    assert_eq!(given.status, 200, "{}", given.text());
+    let unmarked = "dispatch_assignments where reminded_at is null";
+    assert_eq!(fixture.app.count(unmarked).await, 1);
+    assert!(is_marked().await);
+
+    for email in ["w1@alpha.test", "w2@alpha.test"] {
+        let token = login(&fixture.app, email).await;
+        let all = notified(&fixture, &token).await;
+        let reminders = all.iter().filter(|one| one.0 == "dispatch.assignment.reminder");
+        assert_eq!(reminders.count(), 1, "{email}: {all:?}");
+    }
+    // An undo gives it back to the first worker, who is reminded again.
+    assert_eq!(fixture.app.undo(&token, &given).await.0, 200);
+    assert_eq!(fixture.app.count(unmarked).await, 1);
+    assert!(is_marked().await);
 }
 
 #[actix_web::test]

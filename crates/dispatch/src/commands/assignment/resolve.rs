@@ -12,9 +12,9 @@ pub(super) async fn resolve(
     tx: &mut Tx<'_>,
     changes: &[ChangedAssignment<'_>],
 ) -> Result<Vec<Result<Assignment, Vec<Detail>>>> {
-    let referenced = Referenced::lock(tx, changes).await?;
     let stated: Vec<_> = changes.iter().map(|(_, after)| *after).collect();
     let intervals = intervals::derive(tx, &stated).await?;
+    let referenced = Referenced::lock(tx, changes, &intervals).await?;
     let resolved = changes.iter().zip(intervals).map(|(change, interval)| {
         let mut details = referenced.violations(*change);
         if interval.is_none() {
