@@ -1,5 +1,6 @@
 //! Entity tags and totals of lists and details: of every module, after every command.
 
+mod moves;
 mod nodes;
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::fixture::{Account, Fixture};
 use crate::scenarios::{rich, scenarios};
 
 /// Reads of several rows, or of one by a path, that carry no entity tag.
-const UNTAGGED: [(&str, &str); 13] = [
+const UNTAGGED: [(&str, &str); 15] = [
     ("/attachments/file/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}", "a file, with a tag of its own"),
     ("/attachments/image/{id}/{slug}", "a file, with a tag of its own"),
@@ -28,6 +29,14 @@ const UNTAGGED: [(&str, &str); 13] = [
     (
         "/audit_logs/audit-logs/access",
         "each read adds entries, so no response is ever the same",
+    ),
+    (
+        "/auth/profile/consents",
+        "shows whether the rows fit their codes, which depends on the keys and on changes by SQL",
+    ),
+    (
+        "/auth/users/consents",
+        "shows whether the rows fit their codes, which depends on the keys and on changes by SQL",
     ),
     (
         "/auth/sidebar/variants/{id}",
@@ -91,6 +100,24 @@ async fn every_list_and_detail_has_a_tag_and_is_not_sent_again() {
         let foreign = call.request(app, other).header("If-None-Match", &tag).send().await;
         assert_ne!(foreign.status, 304, "{call}: another caller's tag");
     }
+}
+
+/// Returns a request for each detail, and two for each list: for a page of one row, and of up to 100.
+fn calls(setting: &Setting) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for (info, entry) in tagged(setting) {
+        let call = setting.call(&entry);
+        if parameters(setting, &info, "query")
+            .iter()
+            .any(|one| one["name"] == "pageSize")
+        {
+            calls.push(call.clone().with_query("pageSize", "1"));
+            calls.push(call.with_query("pageSize", "100"));
+        } else {
+            calls.push(call);
+        }
+    }
+    calls
 }
 
 /// A read, with the response that the caller has; null and no tag if there is none.
@@ -180,21 +207,8 @@ async fn no_change_is_hidden(part: usize) {
     let setting = Setting::on_seeded(rich(Fixture::new().await).await).await;
     let fixture = &setting.fixture;
     let caller = &fixture.a.tenant_admin;
-    let mut calls = Vec::new();
-    for (info, entry) in tagged(&setting) {
-        let call = setting.call(&entry);
-        if parameters(&setting, &info, "query")
-            .iter()
-            .any(|one| one["name"] == "pageSize")
-        {
-            calls.push(call.clone().with_query("pageSize", "1"));
-            calls.push(call.with_query("pageSize", "100"));
-        } else {
-            calls.push(call);
-        }
-    }
     let mut known = Vec::new();
-    for call in &calls {
+    for call in &calls(&setting) {
         known.push(read(&fixture.app, call, caller).await);
     }
     let mut changed = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! Owners of records: active users of the tenant who are visible to the caller and whose organizations contain that of the record.
 
-use backoffice_auth::find_tenant_users;
+use backoffice_auth::{TenantUser, find_tenant_users};
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
 use uuid::Uuid;
@@ -21,7 +21,17 @@ impl Owner {
     /// [`Error::UnknownReference`].
     pub async fn find(tx: &mut Tx<'_>, user: Uuid) -> Result<Self> {
         let found = find_tenant_users(tx, &[user]).await?.pop();
-        let Some(found) = found.filter(|found| found.is_active && found.is_visible) else {
+        Self::from_user(tx, found.filter(|found| found.is_visible)).await
+    }
+
+    /// Returns the user, if they may sign in. The caller need not see them.
+    async fn find_restored(tx: &mut Tx<'_>, user: Uuid) -> Result<Self> {
+        let found = find_tenant_users(tx, &[user]).await?.pop();
+        Self::from_user(tx, found).await
+    }
+
+    async fn from_user(tx: &mut Tx<'_>, found: Option<TenantUser>) -> Result<Self> {
+        let Some(found) = found.filter(|found| found.is_active) else {
             return Err(Error::UnknownReference("ownerUserId").into());
         };
         let organizations = match found.organizations {
@@ -53,5 +63,12 @@ pub(crate) async fn check(
     if let Some(owner) = owner.filter(|owner| before != Some(*owner)) {
         Owner::find(tx, owner).await?.may_own_in(organization)?;
     }
+    Ok(())
+}
+
+/// Rejects an owner whom an undo or redo brings back, unless they may own records of this organization. The caller need not see them, because the
+/// record returns to a state that it had.
+pub(crate) async fn check_restored(tx: &mut Tx<'_>, owner: Uuid, organization: Uuid) -> Result<()> {
+    Owner::find_restored(tx, owner).await?.may_own_in(organization)?;
     Ok(())
 }

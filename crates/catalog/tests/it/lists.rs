@@ -1,5 +1,7 @@
 //! Filters and order of the lists.
 
+use actix_web::http::Method;
+use backoffice_core::document::MOST_RESPONSE_BYTES;
 use serde_json::{Value, json};
 
 use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS};
@@ -192,4 +194,44 @@ async fn variants_prices_and_categories_are_filtered_too() {
     ] {
         assert_eq!(fixture.listed(&target, field).await, expected, "{target}");
     }
+}
+
+#[actix_web::test]
+async fn a_page_of_the_longest_products_is_not_longer_than_a_response_may_be() {
+    let fixture = Fixture::new().await;
+    let categories = format!(
+        "insert into catalog_categories (tenant_id, id, organization_id, name, slug, created_at, updated_at) \
+         select '{}', gen_random_uuid(), '{}', 'c' || n, 'c' || n, now(), now() from generate_series(1, 200) n",
+        fixture.tenant, fixture.root
+    );
+    assert_eq!(fixture.app.sql(&categories).await, 200);
+    let line = "😀".repeat(255);
+    let tags: Vec<String> = (0..100).map(|n| format!("{n:02}{}", "😀".repeat(58))).collect();
+    // In JSON a control character has six bytes.
+    let description = "\u{1}".repeat(4000);
+    let metadata = json!({"a": "x".repeat(65_000)});
+    let body = json!({"title": line, "subtitle": line, "description": description, "tags": tags, "metadata": metadata});
+    let longest = fixture.create(PRODUCTS, body).await.resource;
+    let others = format!(
+        "insert into catalog_products (tenant_id, id, organization_id, title, subtitle, description, product_type, is_active, tags, \
+         metadata, created_at, updated_at) \
+         select tenant_id, gen_random_uuid(), organization_id, title, subtitle, description, product_type, is_active, tags, \
+         metadata, created_at, updated_at from catalog_products, generate_series(1, 99) where id = '{longest}'"
+    );
+    assert_eq!(fixture.app.sql(&others).await, 99);
+    let links = "insert into catalog_product_categories (tenant_id, id, product_id, category_id, created_at, updated_at) \
+        select p.tenant_id, gen_random_uuid(), p.id, c.id, now(), now() from catalog_products p, catalog_categories c";
+    assert_eq!(fixture.app.sql(links).await, 20_000);
+
+    let path = format!("{PRODUCTS}?pageSize=100");
+    let response = fixture.app.send(&fixture.admin, Method::GET, &path, &Value::Null).await;
+
+    let length = response.body.len();
+    assert!(length <= MOST_RESPONSE_BYTES, "{length} bytes");
+    let page = response.json();
+    let items = page["items"].as_array().expect("a list");
+    let are_whole =
+        |item: &&Value| item["description"] == description && item["categoryIds"].as_array().map(Vec::len) == Some(200);
+    assert_eq!(items.iter().filter(are_whole).count(), 100);
+    assert!(items.iter().any(|item| item["metadata"] == metadata));
 }

@@ -30,14 +30,20 @@ pub struct StageOrder {
 
 impl Input for StageOrder {}
 
-/// Reorders the stages of a pipeline; positions start at 1. Written by hand: it changes several records at once.
+/// Reorders the stages of a pipeline. Written by hand: it changes several records at once.
 #[derive(Debug, Clone)]
 pub struct ReorderStages(pub StageOrder);
 
+/// The stages exchange the positions that they have, with the gaps that deleted stages left: a stage that is appended later comes after all of
+/// them, so that it has no position that an undo needs.
 const REORDER: &str = "\
-update customers_pipeline_stages s set position = w.position::integer, updated_at = $3
-from unnest($2) with ordinality as w (id, position)
-where s.tenant_id = $1 and s.id = w.id and s.position <> w.position";
+with present as (
+    select s.position, row_number() over (order by s.position) as n
+    from customers_pipeline_stages s where s.tenant_id = $1 and s.id = any(array(select unnest($2::uuid[])))
+)
+update customers_pipeline_stages s set position = p.position, updated_at = $3
+from unnest($2) with ordinality as w (id, n) join present p on p.n = w.n
+where s.tenant_id = $1 and s.id = w.id and s.position <> p.position";
 
 impl Command for ReorderStages {
     const ID: &'static str = "customers.pipeline_stage.reorder";

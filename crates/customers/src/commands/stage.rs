@@ -4,7 +4,7 @@ use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::{KeyColumn, PreparedIf};
 use backoffice_core::input::{Input, Validator, rules};
-use backoffice_core::{Error, Feature, Patch, Placement, RequestContext, Result, Timestamp};
+use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
 use diesel::dsl::max;
 use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, insert_into};
@@ -99,8 +99,12 @@ impl Record for Stage {
         validator.optional_text("color", &input.color, &mut self.color, rules::color);
     }
 
-    /// Returns the placement of the pipeline.
+    /// Returns the placement of the pipeline. An organization that is not visible to the caller is rejected before the pipeline is looked up.
     async fn placement(ctx: &RequestContext, input: &StageFields) -> Result<Placement> {
+        let named = input.organization_id.value();
+        if named.is_some() && !ctx.scope().reads_organization(named) {
+            return Err(Rejection::organization_out_of_scope().into());
+        }
         let pipeline = input.pipeline_id.value().unwrap_or_default();
         let found: Option<(Uuid, Uuid)> = query::pipelines::in_scope(ctx.scope())
             .filter(pipelines::id.eq(pipeline))

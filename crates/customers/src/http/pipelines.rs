@@ -4,6 +4,7 @@ use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{RequestContext, Result, crud};
 
+use super::WITH_PIPELINES;
 use crate::acl;
 use crate::commands::PipelineFields;
 use crate::model::Pipeline;
@@ -13,7 +14,7 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/pipelines";
     routes
         .get(path, requires(&[acl::PIPELINES_VIEW]), list_pipelines)
-        .shows(&["customers.pipeline", "customers.pipeline_stage"])
+        .shows(WITH_PIPELINES)
         .about("List pipelines");
     routes
         .get(
@@ -21,7 +22,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::PIPELINES_VIEW]),
             get_pipeline,
         )
-        .shows(&["customers.pipeline", "customers.pipeline_stage"])
+        .shows(WITH_PIPELINES)
         .about("A pipeline")
         .rejects(&[404]);
     routes

@@ -6,6 +6,7 @@ use backoffice_core::{RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::WITH_PIPELINES;
 use crate::acl;
 use crate::commands::{ReorderStages, StageFields, StageOrder};
 use crate::model::Stage;
@@ -15,7 +16,7 @@ pub(super) fn routes(routes: &mut Routes) {
     let path = "/customers/pipeline-stages";
     routes
         .get(path, requires(&[acl::PIPELINES_VIEW]), list_pipeline_stages)
-        .shows(&["customers.pipeline_stage", "customers.pipeline"])
+        .shows(WITH_PIPELINES)
         .about("List stages of pipelines");
     routes
         .get(
@@ -23,7 +24,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::PIPELINES_VIEW]),
             get_pipeline_stage,
         )
-        .shows(&["customers.pipeline_stage", "customers.pipeline"])
+        .shows(WITH_PIPELINES)
         .about("A stage of a pipeline")
         .rejects(&[404]);
     routes

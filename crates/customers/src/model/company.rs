@@ -112,7 +112,7 @@ impl Entity for Company {
         Ok(())
     }
 
-    /// Rejects restoring an owner whom the caller could not assign.
+    /// Rejects restoring an owner who may not own records of the organization.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         match step.to {
             Some(to) if step.restoring => restored_owners::validate(tx, step.from, to).await,

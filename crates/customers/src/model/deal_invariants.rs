@@ -1,4 +1,5 @@
-//! What undo and redo restore of a deal: missing references are left out, references that the caller may not write are a conflict.
+//! What undo and redo restore of a deal: missing references are left out, references that the caller may not write are a conflict. Only the owner
+//! need not be visible to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +84,7 @@ async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<U
     Ok(found.into_iter().collect())
 }
 
-/// Rejects a restored deal with references that the caller could not write: `undo_conflict` that names the field.
+/// Rejects a restored deal with references that the caller could not write, or an owner who may not own it: `undo_conflict` that names the field.
 pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
     let row: Deal = to.row()?;
     let before: Option<Deal> = from.map(Snapshot::row).transpose()?;

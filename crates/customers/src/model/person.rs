@@ -104,7 +104,7 @@ impl Entity for Person {
         Ok(())
     }
 
-    /// Rejects restoring a company that is not visible to the caller, or an owner whom they could not assign.
+    /// Rejects restoring a company that is not visible to the caller, or an owner who may not own records of the organization.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let Some(to) = step.to.filter(|_| step.restoring) else {
             return Ok(());

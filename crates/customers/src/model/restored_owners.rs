@@ -1,4 +1,5 @@
-//! Owners that undo and redo restore. A user who may no longer sign in is left out; a user whom the caller could not assign is a conflict.
+//! Owners that undo and redo restore. A user who may no longer sign in is left out; a user who may not own records of the organization is a conflict.
+//! The caller need not see the user, because undo and redo return to a state that the record had.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,12 +46,15 @@ async fn active(tx: &mut Tx<'_>, users: &[Uuid]) -> Result<BTreeSet<Uuid>> {
     Ok(users.filter(|one| one.is_active).map(|one| one.id).collect())
 }
 
-/// Rejects a restored owner whom the caller could not assign: `undo_conflict`. The owner that the record has already is accepted.
+/// Rejects a restored owner who may not own records of the organization: `undo_conflict`. The owner that the record has already is accepted.
 pub(super) async fn validate(tx: &mut Tx<'_>, from: Option<&Snapshot>, to: &Snapshot) -> Result<()> {
     let id = |snapshot: &Snapshot, field: &str| -> Option<Uuid> { snapshot.get(field)?.as_str()?.parse().ok() };
     let before = from.and_then(|from| id(from, "ownerUserId"));
+    let Some(owner) = id(to, "ownerUserId").filter(|owner| before != Some(*owner)) else {
+        return Ok(());
+    };
     let organization = id(to, "organizationId").ok_or_else(|| Error::internal("a snapshot has no organization"))?;
-    let verdict = owners::check(tx, before, id(to, "ownerUserId"), organization).await;
+    let verdict = owners::check_restored(tx, owner, organization).await;
     verdict.map_err(|error| while_restoring(error, "ownerUserId"))
 }
 

@@ -116,6 +116,24 @@ async fn crm_7_items_of_a_bulk_job_are_undone_one_by_one_by_their_requester() {
 }
 
 #[actix_web::test]
+async fn crm_7_an_owner_whom_the_requester_does_not_see_comes_back() {
+    let fixture = Fixture::new().await;
+    let (admin, local) = (&fixture.a.admin, &fixture.a.local);
+    let owned = json!({"ownerUserId": admin.id});
+    let deal = fixture.deal(admin, fixture.a.child, owned).await;
+    let job = fixture
+        .bulk(local, OWNER, json!({"ids": [deal], "ownerUserId": local.id}))
+        .await;
+    assert_eq!(fixture.owners(&[deal]).await, [json!(local.id)]);
+    let tokens = fixture.tokens(local, &job).await;
+
+    let (status, body) = fixture.app.undo(&local.token, &tokens[0].1).await;
+
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.owners(&[deal]).await, [json!(admin.id)]);
+}
+
+#[actix_web::test]
 async fn crm_9_deals_that_an_interceptor_keeps_carry_its_status_and_code() {
     let fixture = Fixture::beside(&ADMIN).await;
     let (admin, child) = (&fixture.a.admin, fixture.a.child);

@@ -232,6 +232,24 @@ async fn an_undo_restores_no_reference_that_its_caller_could_not_create() {
 }
 
 #[actix_web::test]
+async fn an_undo_restores_an_owner_whom_its_caller_does_not_see() {
+    let fixture = Fixture::new().await;
+    let (admin, local, child) = (&fixture.a.admin, &fixture.a.local, fixture.a.child);
+    let deal = fixture.deal(admin, child, json!({"ownerUserId": admin.id})).await;
+    let assign = json!({"id": deal, "ownerUserId": local.id});
+    let assigned = fixture.write(local, Method::PUT, DEALS, assign).await;
+
+    let (status, body) = fixture.app.undo(&local.token, &assigned).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.item(local, DEALS, deal).await["ownerUserId"], json!(admin.id));
+
+    let deleted = fixture.remove(local, DEALS, deal).await;
+    let (status, body) = fixture.app.undo(&local.token, &deleted).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.item(local, DEALS, deal).await["ownerUserId"], json!(admin.id));
+}
+
+#[actix_web::test]
 async fn a_stage_that_holds_deals_is_not_undone() {
     let fixture = Fixture::new().await;
     let (admin, child) = (&fixture.a.admin, fixture.a.child);

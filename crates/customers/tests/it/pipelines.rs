@@ -5,7 +5,7 @@ use backoffice_test_accounts::ORGANIZATIONS;
 use futures_util::future::join;
 use serde_json::{Value, json};
 
-use crate::fixture::{DEALS, Fixture, PIPELINES, STAGES, detail};
+use crate::fixture::{DEALS, Fixture, PIPELINES, STAGES, detail, id_of};
 
 #[actix_web::test]
 async fn a_pipeline_is_created_renamed_listed_and_deleted() {
@@ -136,6 +136,69 @@ async fn a_caller_who_sees_a_pipeline_from_a_child_organization_cannot_change_it
         (status, &response["requiredFeatures"]),
         (403, &json!(["customers.pipelines.view"]))
     );
+}
+
+#[actix_web::test]
+async fn a_move_of_the_callers_organization_changes_the_pipelines_that_they_see() {
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, admin, local) = (&fixture.a, &fixture.a.admin, &fixture.a.local);
+    let (mut pipelines, mut stages) = (Vec::new(), Vec::new());
+    for (name, organization) in [
+        ("A", tenant_fixture.parent),
+        ("B", tenant_fixture.parent),
+        ("C", tenant_fixture.parent),
+        ("D", tenant_fixture.other),
+        ("E", tenant_fixture.other),
+    ] {
+        let body = json!({"name": name, "organizationId": organization});
+        let pipeline = fixture.create(admin, PIPELINES, body).await;
+        let body = json!({"pipelineId": pipeline, "label": name});
+        stages.push(fixture.create(admin, STAGES, body).await);
+        pipelines.push(pipeline);
+    }
+    let read = async |path: &str, tag: &str| {
+        let request = fixture.app.request(Method::GET, path).bearer(&local.token);
+        let response = request.header("If-None-Match", tag).send().await;
+        let tag = response.header("etag").unwrap_or_default();
+        (response.status, response.json(), tag)
+    };
+    let pages = [(PIPELINES, &pipelines), (STAGES, &stages)];
+    let mut known = Vec::new();
+    for (path, ids) in pages {
+        for page in 1..=2 {
+            let page = format!("{path}?pageSize=1&page={page}");
+            let (status, body, tag) = read(&page, "none").await;
+            assert_eq!((status, &body["total"]), (200, &json!(3)), "{page}");
+            assert_eq!(read(&page, &tag).await.0, 304, "{page}");
+            known.push((page, tag));
+        }
+        let one = format!("{path}/{}", ids[0]);
+        known.push((one.clone(), read(&one, "none").await.2));
+        assert_eq!(fixture.get(local, &format!("{path}/{}", ids[3])).await.0, 404);
+    }
+
+    let moved = json!({"id": tenant_fixture.child, "parentId": tenant_fixture.other});
+    assert_eq!(fixture.put(admin, ORGANIZATIONS, moved).await.0, 200);
+
+    for (path, tag) in known {
+        let (status, body, _) = read(&path, &tag).await;
+        match path.contains('?') {
+            true => assert_eq!((status, &body["total"]), (200, &json!(2)), "{path}"),
+            false => assert_eq!(status, 404, "{path}"),
+        }
+    }
+    for (path, ids) in pages {
+        let (mut shown, mut expected) = (Vec::new(), ids[3..].to_vec());
+        for page in 1..=2 {
+            let page = format!("{path}?pageSize=1&page={page}");
+            let body = fixture.app.read(&local.token, &page).await;
+            shown.extend(body["items"].as_array().expect("a list").iter().map(id_of));
+        }
+        shown.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(shown, expected, "{path}");
+        assert_eq!(fixture.get(local, &format!("{path}/{}", ids[3])).await.0, 200);
+    }
 }
 
 #[actix_web::test]

@@ -119,7 +119,7 @@ async fn an_owner_who_is_not_restored_stays() {
 }
 
 #[actix_web::test]
-async fn an_owner_whom_the_caller_could_not_assign_is_a_conflict() {
+async fn an_owner_who_may_not_own_the_record_is_a_conflict() {
     let fixture = Fixture::new().await;
     let local = &fixture.a.local;
 
@@ -147,5 +147,35 @@ async fn an_owner_whom_the_caller_could_not_assign_is_a_conflict() {
         assert_eq!(fixture.app.sql(&back).await, 1);
         assert_eq!(fixture.app.undo(&local.token, &cleared).await.0, 200);
         assert_eq!(record.item().await["ownerUserId"], json!(record.owner.id));
+    }
+}
+
+#[actix_web::test]
+async fn an_owner_whom_the_caller_does_not_see_is_restored() {
+    let fixture = Fixture::new().await;
+
+    for record in owned(&fixture).await {
+        // Other users do not see super administrators, and cannot assign them.
+        let hidden = format!(
+            "update auth_user_acls set is_super_admin = true where user_id = '{}'",
+            record.owner.id
+        );
+        assert_eq!(fixture.app.sql(&hidden).await, 1);
+        for who in [&fixture.a.admin, &fixture.a.local] {
+            let cleared = record.change(who, "ownerUserId", Value::Null).await;
+            let assigned = json!({"id": record.id, "ownerUserId": record.owner.id});
+            assert_eq!(fixture.put(who, record.path, assigned).await.0, 400);
+
+            let (status, body) = fixture.app.undo(&who.token, &cleared).await;
+            assert_eq!(status, 200, "{body}");
+            assert_eq!(record.item().await["ownerUserId"], json!(record.owner.id));
+
+            let deleted = fixture.remove(who, record.path, record.id).await;
+            fixture.app.advance(Duration::SECOND);
+            let (status, body) = fixture.app.undo(&who.token, &deleted).await;
+            assert_eq!(status, 200, "{body}");
+            assert_eq!(record.item().await["ownerUserId"], json!(record.owner.id));
+            assert_eq!(record.dropped().await, Value::Null);
+        }
     }
 }

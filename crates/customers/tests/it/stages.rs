@@ -134,6 +134,22 @@ async fn a_stage_needs_a_pipeline_and_a_label() {
 }
 
 #[actix_web::test]
+async fn a_stage_in_an_organization_out_of_scope_is_rejected() {
+    let fixture = Fixture::new().await;
+    let (pipeline, _) = fixture.pipeline(&fixture.a.admin, fixture.a.child, &[]).await;
+    let create = async |organization: Uuid| {
+        let body = json!({"pipelineId": pipeline, "label": "New", "organizationId": organization});
+        fixture.app.post(&fixture.a.local.token, STAGES, body).await
+    };
+
+    for organization in [fixture.a.parent, fixture.a.other, fixture.b.child] {
+        let rejected = (403, json!({"error": "Organization out of scope"}));
+        assert_eq!(create(organization).await, rejected, "{organization}");
+    }
+    assert_eq!(create(fixture.a.child).await.0, 201);
+}
+
+#[actix_web::test]
 async fn a_stage_of_another_tenant_or_organization_does_not_exist() {
     let fixture = Fixture::new().await;
     let (_, stages) = fixture.pipeline(&fixture.a.admin, fixture.a.child, &["New"]).await;
@@ -194,7 +210,7 @@ async fn crm_14_an_order_is_undone_and_redone_exactly() {
         .await;
 
     let after = positions(&fixture, pipeline).await;
-    assert_eq!(after, [(last, 1), (stages[0], 2), (stages[2], 3)]);
+    assert_eq!(after, [(last, 1), (stages[0], 3), (stages[2], 4)]);
     assert_eq!(fixture.app.undo(&admin.token, &written).await.0, 200);
     assert_eq!(positions(&fixture, pipeline).await, before);
     assert_eq!(fixture.app.redo(&admin.token, &written).await.0, 200);
@@ -240,6 +256,33 @@ async fn crm_14_a_stage_appended_in_between_stays_last() {
     assert_eq!(
         positions(&fixture, pipeline).await,
         [(stages[0], 1), (stages[1], 2), (third, 3)]
+    );
+}
+
+#[actix_web::test]
+async fn crm_14_a_stage_appended_after_a_gap_stays_last() {
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["A", "B", "C"]).await;
+    fixture.remove(admin, STAGES, stages[1]).await;
+    let body = json!({"pipelineId": pipeline, "ids": [stages[2], stages[0]]});
+    let written = fixture.write(admin, Method::POST, REORDER, body).await;
+    let last = fixture
+        .create(admin, STAGES, json!({"pipelineId": pipeline, "label": "D"}))
+        .await;
+
+    let (status, body) = fixture.app.undo(&admin.token, &written).await;
+
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(
+        positions(&fixture, pipeline).await,
+        [(stages[0], 1), (stages[2], 3), (last, 4)]
+    );
+    let (status, body) = fixture.app.redo(&admin.token, &written).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(
+        positions(&fixture, pipeline).await,
+        [(stages[2], 1), (stages[0], 3), (last, 4)]
     );
 }
 
