@@ -25,7 +25,7 @@ pub(super) const BYPASSING: &str = "bench_bypassing";
 pub(super) const EMAIL: &str = "caller@example.com";
 /// The caller's password. The database exists only for the bench and listens on no port.
 pub(super) const PASSWORD: &str = "measured-Twice-0917";
-const TENANT: &str = "Measured";
+pub(super) const TENANT: &str = "Measured";
 
 /// PostgreSQL's response to preparing a statement.
 #[derive(Debug)]

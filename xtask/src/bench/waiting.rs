@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::Options;
-use super::database::{Database, EMAIL, PASSWORD};
+use super::database::{Database, PASSWORD, TENANT};
 use super::http::Client;
 use super::login::{BEHIND_A_PROXY, next_address, request};
 use super::report::verdict;
@@ -21,8 +21,9 @@ use crate::process::say;
 
 /// Number of clients of each kind: connections without a byte, and incomplete bodies.
 const WAITING: usize = 500;
-/// A third of an account's limit.
-const SIGN_INS: usize = 30;
+/// Each signs in with a third of an account's limit, three times.
+const ACCOUNTS: usize = 10;
+const SIGN_INS_OF_AN_ACCOUNT: usize = 30;
 const READS: usize = 300;
 const ALLOWED_FACTOR: f64 = 2.0;
 /// Maximum memory of all waiting clients together.
@@ -48,6 +49,9 @@ pub(super) fn measure(postgres: &LocalPostgres, program: &Path, work: &Path, opt
     raise_file_limit()?;
     let database = Database::create(postgres, program, work)?;
     database.seed(options)?;
+    for account in 0..ACCOUNTS {
+        database.create_administrator(&email(account), TENANT)?;
+    }
     let server = Server::start_with(program, work, &database, &[BEHIND_A_PROXY])?;
     say("before ...");
     // Once to warm up: threads that hash keep their memory for a while.
@@ -94,24 +98,31 @@ fn wait_on(address: SocketAddr) -> Result<Vec<TcpStream>> {
 }
 
 fn ask(server: &Server) -> Result<[Latency; 3]> {
-    let login = json!({"email": EMAIL, "password": PASSWORD});
     let host = server.api();
+    let login = |number: usize| {
+        let login = json!({"email": email(number % ACCOUNTS), "password": PASSWORD});
+        request(host, &login)
+    };
     let read = |path: &str| {
         let [_, b, c, d] = next_address();
         format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nx-forwarded-for: 11.{b}.{c}.{d}\r\n\r\n").into_bytes()
     };
     Ok([
-        times(host, SIGN_INS, || request(host, &login))?,
-        times(host, READS, || read("/api/version"))?,
-        times(server.admin(), READS, || read("/readyz"))?,
+        times(host, ACCOUNTS * SIGN_INS_OF_AN_ACCOUNT, login)?,
+        times(host, READS, |_| read("/api/version"))?,
+        times(server.admin(), READS, |_| read("/readyz"))?,
     ])
 }
 
-fn times(address: SocketAddr, count: usize, request: impl Fn() -> Vec<u8>) -> Result<Latency> {
+fn email(account: usize) -> String {
+    format!("waiting{account}@example.com")
+}
+
+fn times(address: SocketAddr, count: usize, request: impl Fn(usize) -> Vec<u8>) -> Result<Latency> {
     let mut client = Client::connect(address)?;
     let mut times = Vec::with_capacity(count);
-    for _ in 0..count {
-        let request = request();
+    for number in 0..count {
+        let request = request(number);
         let sent = Instant::now();
         client.expect_ok(&request)?;
         times.push(sent.elapsed().as_secs_f64() * 1000.0);
