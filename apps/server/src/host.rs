@@ -13,9 +13,9 @@ use crate::{Result, database, modules, secrets};
 /// The purpose for which the host is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Serving: the secrets are required.
+    /// Serving requests or running jobs: the secrets are required.
     Serve,
-    /// A command that signs no tokens: missing secrets are replaced while it runs.
+    /// A command that signs and seals nothing: missing secrets are replaced while it runs.
     Command,
 }
 

@@ -163,7 +163,9 @@ pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> 
         .origin(secret.setting())
         .filter(|origin| !origin.ends_with(FILE))
     {
-        let message = format!("set in {origin}: put a new first key there, the old one second");
+        let message = format!(
+            "set in {origin}: put a new key second there and restart every process, then put it first and restart again"
+        );
         return Err(ConfigError::new(secret.setting(), message).into());
     }
     let mut document = read(&settings.data_dir)?;
@@ -242,8 +244,8 @@ fn write(data_dir: &Path, document: &Document) -> Result<()> {
 
 fn render(document: &Document) -> String {
     let mut text = String::from(
-        "# Made by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent|vault|webpush` makes a new first key.\n\
-         # Keep it secret and keep it: without it everybody is signed out, no consent can be verified, no sealed secret can be read, and no browser gets push messages.\n",
+        "# Created by `backoffice init` or the first start; `backoffice secrets rotate jwt|consent|vault|webpush` creates a new first key.\n\
+         # Keep it secret and keep it: without it all users are signed out, no consent can be verified, no sealed secret can be read, and no browser gets push messages.\n",
     );
     for (name, keys) in [
         ("auth.jwt", &document.auth.jwt.keys),

@@ -30,7 +30,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<()> {
 /// Runs jobs and delivers events until SIGTERM or SIGINT, beside serving processes.
 pub(crate) async fn work(settings: Settings) -> Result<()> {
     let metrics = admin::collect_metrics()?;
-    let host = Host::open(settings, Purpose::Command).await?;
+    let host = Host::open(settings, Purpose::Serve).await?;
     let outcome = if host.office.platform().jobs().workers == 0 {
         let reason = "is 0, so this worker would run no job; start it with --set jobs.workers=4";
         Err(ConfigError::new("jobs.workers", reason).into())

@@ -94,7 +94,7 @@ pub(super) enum Command {
     Modules,
     /// Check the installation and print the next steps
     Doctor,
-    /// Print the effective settings, without secrets
+    /// Print the settings that are set and their origins, without secrets
     Config,
     /// Signing keys
     #[command(subcommand)]
@@ -359,7 +359,7 @@ pub(super) enum DeadLettersCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {
-    /// Create a new first key; the previous first key becomes the second, so that what was created with it remains valid
+    /// Create a new first key; the old one still verifies, or opens what it sealed. If several processes run, stop them first
     Rotate {
         #[command(subcommand)]
         secret: RotatedSecret,
@@ -370,7 +370,7 @@ pub(super) enum SecretsCommand {
 pub(super) enum RotatedSecret {
     /// The keys that sign access tokens
     Jwt,
-    /// The keys that compute the integrity codes of consents
+    /// The keys that compute the integrity codes of consents; those of keys before the previous one can no longer be verified
     Consent,
     /// The keys that seal secrets of tenants; a background job seals stored values with the new key, then the old one can be removed
     Vault,

@@ -1,4 +1,4 @@
-//! `config`: the effective settings.
+//! `config`: the settings that are set.
 
 use backoffice_core::config::CORE_SECTIONS;
 use serde_json::{Map, Value, json};

@@ -12,7 +12,7 @@ pub(super) fn rotate(settings: &Settings, secret: secrets::Secret, output: Outpu
     let kid = secrets::rotate(settings, secret, &Ids::default())?;
     let file = secrets::path(&settings.data_dir);
     let text = format!(
-        "new first key {kid} in {}; restart `backoffice serve` everywhere to use it",
+        "new first key {kid} in {}; restart every `backoffice serve` and `backoffice worker` to use it",
         file.display()
     );
     output.print(&text, &json!({"kid": kid}));

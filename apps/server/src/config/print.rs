@@ -1,4 +1,4 @@
-//! Prints the effective configuration without secrets.
+//! Prints the settings that are set, without secrets.
 
 use config::{Value, ValueKind};
 use serde_json::{Map, Number, Value as Json, json};
@@ -28,7 +28,7 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// Returns every setting that has a value, sorted by key.
+/// Returns every setting that a source sets, sorted by key. Other settings have the defaults of the code.
 #[must_use]
 pub fn effective(settings: &Settings) -> Vec<Line> {
     let mut lines = Vec::new();

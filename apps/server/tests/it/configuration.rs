@@ -63,7 +63,11 @@ fn an_unknown_section_is_rejected_by_name() {
     let output = folder.run_with(&["config"], &[("BACKOFFICE__HTPP__LISTEN", "127.0.0.1:1")]);
 
     assert!(!output.status.success());
-    assert!(errors(&output).contains("htpp"), "{}", errors(&output));
+    let reported = errors(&output);
+    assert!(
+        reported.contains("htpp: unknown section") && reported.contains(", http, "),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -155,6 +159,16 @@ fn keys_are_rotated_one_pair_at_a_time() {
     assert!(jwt.contains("[auth.jwt]"), "{written}");
     assert_eq!(jwt.matches("kid =").count(), 1);
     assert_eq!(consent.matches("kid =").count(), 2, "the new one and the one before");
+}
+
+#[test]
+fn a_worker_names_the_secret_that_is_missing() {
+    let folder = Folder::new();
+
+    let reported = errors(&folder.run(&["worker", "--set", "database.url=postgres://app@localhost:1/office"]));
+
+    assert!(reported.contains("auth.jwt.keys"), "{reported}");
+    assert!(!folder.path("var/secrets.toml").exists());
 }
 
 #[test]
