@@ -55,14 +55,19 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The features of a user limited to one organization: all that such a user can have.
 const EVERYTHING: &[&str] = &[
     "access.*",
+    "alerts.*",
     "api_keys.*",
+    "attachments.*",
     "audit_logs.*",
     "auth.*",
     "business_rules.*",
-    "customers.*",
+    "calendar.*",
     "catalog.*",
+    "customers.*",
     "devices.*",
     "directory.organizations.*",
+    "dispatch.*",
+    "progress.*",
 ];
 
 /// A signed-in account.
