@@ -6,10 +6,12 @@ use std::io::{self, IsTerminal};
 use backoffice_core::config::ConfigError;
 use backoffice_core::text::escape_control_characters;
 use tracing::field::Field;
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{LogConfig, LogFormat};
 use crate::{Error, Result};
@@ -19,21 +21,29 @@ use crate::{Error, Result};
 /// # Errors
 /// When the level is invalid, or another logger is already installed.
 pub(crate) fn start(config: &LogConfig) -> Result<()> {
-    // The listeners' own lines repeat those of the host; directives in the setting override this one.
-    let filter = EnvFilter::try_new(format!("actix_server=warn,{}", config.level))
-        .map_err(|error| ConfigError::new("log.level", format!("{error}; write error, warn, info, debug or trace")))?;
+    let filter = filter(&config.level)?;
     let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(io::stderr);
     let started = match config.format {
         LogFormat::Text => lines
             .with_target(false)
             .fmt_fields(text_fields())
             .with_ansi(io::stderr().is_terminal())
+            .finish()
+            .with(filter)
             .try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).finish().with(filter).try_init(),
     };
     started.map_err(|error| Error::other(error.to_string()))
+}
+
+/// Parses a level, or directives such as `info,backoffice_core=debug`.
+fn filter(level: &str) -> Result<Targets> {
+    // The listeners' own lines repeat those of the host; directives in the setting override this one.
+    let filter = format!("actix_server=warn,{level}").parse();
+    Ok(filter
+        .map_err(|error| ConfigError::new("log.level", format!("{error}; write error, warn, info, debug or trace")))?)
 }
 
 /// Formats lines as `message field=value field=value`. Control characters in values are escaped, so that each event stays on one line.
@@ -55,6 +65,22 @@ mod tests {
     use backoffice_test_support::Logs;
 
     use super::*;
+
+    #[test]
+    fn a_level_and_directives_for_targets_are_accepted() {
+        use tracing::Level;
+
+        let filter = filter("info,backoffice_core=debug").expect("a filter");
+
+        assert!(filter.would_enable("backoffice_auth", &Level::INFO));
+        assert!(!filter.would_enable("backoffice_auth", &Level::DEBUG));
+        assert!(filter.would_enable("backoffice_core::jobs", &Level::DEBUG));
+        assert!(!filter.would_enable("actix_server", &Level::INFO));
+        let rejected = super::filter("info,backoffice_core=loud")
+            .expect_err("no level")
+            .to_string();
+        assert!(rejected.contains("log.level"), "{rejected}");
+    }
 
     #[test]
     fn f16_a_value_stays_on_its_line_of_the_text_log() {
