@@ -7,7 +7,7 @@ use crate::fixture::{EXECUTE, RULES, action, fixture, rule, with};
 #[actix_web::test]
 async fn names_of_roles_are_compared_as_those_of_accounts() {
     let fixture = fixture().await;
-    // PostgreSQL and Rust have other lower case letters for both words in most locales.
+    // In most locales PostgreSQL and Rust convert both words to different lower case.
     let role = "İŞÇİ ΟΔΗΓΟΣ";
     fixture.role(role, &["customers.*"], None).await;
     let (_, token) = fixture.user("driver@alpha.test", &[role]).await;

@@ -162,13 +162,13 @@ impl Hasher {
         }))
     }
 
-    /// Like [`Self::hash`], for a signed-in caller, who has a share of the queue.
+    /// Returns the hash of a password as [`Self::hash`] does, within the share that the signed-in caller has of the queue.
     pub(crate) async fn hash_for(&self, caller: &Identity, ids: &Ids, password: &SecretString) -> Result<String> {
         let _share = self.caller_share(caller)?;
         self.hash(ids, password).await
     }
 
-    /// Like [`Self::verify`], for a signed-in caller, who has a share of the queue.
+    /// Verifies a password as [`Self::verify`] does, within the share that the signed-in caller has of the queue.
     pub(crate) async fn verify_for(
         &self,
         caller: &Identity,
