@@ -100,7 +100,8 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
     }
 
     /// Returns the value of a tenant, which `load` reads if this node does not keep it. Rows that the transaction of the connection itself has
-    /// changed must not be among those that `load` reads.
+    /// changed must not be among those that `load` reads: if it is rolled back, the version stays the same, and the value of a state that never
+    /// existed would be used by all commands. Such a transaction calls `load` itself and keeps the value for itself.
     ///
     /// # Errors
     /// When the database can't be reached, or `load` fails.

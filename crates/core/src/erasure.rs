@@ -1,6 +1,6 @@
 //! Erases personal data from the logs.
 
-use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -28,13 +28,25 @@ struct Erased {
 /// # Errors
 /// When the database can't be reached; then nothing is erased.
 pub async fn erase(call: &Call, tenant: Uuid, kind: &str, id: Uuid) -> Result<i64> {
+    erase_resources(call, tenant, kind, &[id]).await
+}
+
+/// Does what [`erase`] does for several resources of a kind, in one transaction. Reads the entries of the tenant once for all of them: about a
+/// thousand resources cost little more than one.
+///
+/// # Errors
+/// As [`erase`].
+pub async fn erase_resources(call: &Call, tenant: Uuid, kind: &str, ids: &[Uuid]) -> Result<i64> {
+    if ids.is_empty() {
+        return Ok(0);
+    }
     let mut transaction = call.database().transaction(&Scope::tenant(tenant)).await?;
     let connection = transaction.connection();
     connection.allow(MAINTENANCE_STATEMENT).await?;
-    let erased: Erased = sql_query("select audit_erase($1, $2, $3) as entries")
+    let erased: Erased = sql_query("select audit_erase_resources($1, $2, $3) as entries")
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(kind)
-        .bind::<SqlUuid, _>(id)
+        .bind::<Array<SqlUuid>, _>(ids.to_vec())
         .get_result(&mut **connection)
         .await?;
     events::touch(connection, call, tenant, &[collections::LOG, collections::ACCESS_LOG]).await?;

@@ -401,6 +401,16 @@ impl Error {
             _ => None,
         }
     }
+
+    /// Returns the table whose constraint a write violated, if any. A foreign key belongs to the table that refers to another one.
+    #[must_use]
+    pub(crate) fn violated_table(&self) -> Option<&str> {
+        let Self::Internal(cause) = self else { return None };
+        match cause.downcast_ref::<DieselError>()? {
+            DieselError::DatabaseError(_, information) => information.table_name(),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Error {

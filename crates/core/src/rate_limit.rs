@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use diesel::sql_types::{Binary, Bool, Integer, Timestamptz};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Timestamptz};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use sha2::{Digest, Sha256};
@@ -308,22 +308,42 @@ impl RateLimits {
     }
 }
 
-/// Removes ended windows and expired idempotency keys; called by the host from time to time.
+/// Rows that one statement of [`sweep`] deletes.
+const SWEPT: i64 = 5000;
+
+/// Removes ended windows and expired idempotency keys, 5000 rows at a time; called by the host from time to time. Any number of nodes may call it:
+/// each skips the rows that another one is deleting.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn sweep(call: &Call) -> Result<()> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
-    sql_query("delete from core_rate_limits where window_ends_at < $1")
-        .bind::<Timestamptz, _>(call.now)
-        .execute(&mut *connection)
-        .await?;
-    sql_query("delete from core_idempotency_keys where expires_at < $1")
-        .bind::<Timestamptz, _>(call.now)
-        .execute(&mut *connection)
-        .await?;
+    for statement in [SWEEP_WINDOWS, SWEEP_KEYS] {
+        loop {
+            let removed = sql_query(statement)
+                .bind::<Timestamptz, _>(call.now)
+                .bind::<BigInt, _>(SWEPT)
+                .execute(&mut *connection)
+                .await?;
+            if i64::try_from(removed).unwrap_or(SWEPT) < SWEPT {
+                break;
+            }
+        }
+    }
     Ok(())
 }
+
+const SWEEP_WINDOWS: &str = "\
+delete from core_rate_limits l using (
+    select key from core_rate_limits where window_ends_at < $1
+    order by window_ends_at limit $2 for update skip locked
+) ended where l.key = ended.key";
+
+const SWEEP_KEYS: &str = "\
+delete from core_idempotency_keys k using (
+    select tenant_id, id from core_idempotency_keys where expires_at < $1
+    order by expires_at limit $2 for update skip locked
+) expired where k.tenant_id = expired.tenant_id and k.id = expired.id";
 
 fn too_many(limit: RateLimit, now: Timestamp, window_ends_at: Timestamp) -> Error {
     let wait_ms = (window_ends_at.unix_millis() - now.unix_millis()).max(0);

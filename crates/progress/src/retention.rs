@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use backoffice_core::collections;
 use backoffice_core::context::Call;
-use backoffice_core::{Result, Runtime, Scope, Timestamp};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::{Result, Runtime, Scope, Timestamp, events};
 use diesel::sql_query;
 use diesel::sql_types::{Integer, Timestamptz};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
+
+use crate::model::KIND;
 
 const KEPT: time::Duration = time::Duration::days(30);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -28,31 +30,38 @@ pub(crate) fn background(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 /// Deletes jobs that finished more than 30 days ago: first their items, 5000 at a time, then the jobs without items, 500 at a time. Skips rows
 /// that another node is deleting. Returns the number of deleted jobs.
 pub(crate) async fn forget(call: &Call) -> Result<usize> {
-    let mut connection = call.database().unlogged(&Scope::system()).await?;
     let before: Timestamp = call.now.before(KEPT);
-    all(&mut connection, FORGET_ITEMS, 5000, before).await?;
-    let deleted = all(&mut connection, FORGET_JOBS, 500, before).await?;
-    if deleted > 0 {
-        let id = call.platform().ids().at(call.now);
-        collections::change_all(&mut connection, id, call.now).await?;
-    }
-    Ok(deleted)
+    all(call, FORGET_ITEMS, 5000, before).await?;
+    all(call, FORGET_JOBS, 500, before).await
 }
 
 /// Repeats the statement as long as it deletes the maximum number of rows.
-async fn all(connection: &mut AsyncPgConnection, statement: &str, most: i32, before: Timestamp) -> Result<usize> {
+async fn all(call: &Call, statement: &str, most: i32, before: Timestamp) -> Result<usize> {
     let mut gone = 0;
     loop {
-        let removed = sql_query(statement)
-            .bind::<Timestamptz, _>(before)
-            .bind::<Integer, _>(most)
-            .execute(connection)
-            .await?;
+        let removed = batch(call, statement, most, before).await?;
         gone += removed;
         if removed < usize::try_from(most).unwrap_or(0) {
             return Ok(gone);
         }
     }
+}
+
+/// Deletes some rows and changes the version of the lists that showed them, in one transaction: a process that ends between both would leave totals
+/// and entity tags of deleted rows valid.
+async fn batch(call: &Call, statement: &str, most: i32, before: Timestamp) -> Result<usize> {
+    let mut transaction = call.database().transaction(&Scope::system()).await?;
+    let connection = transaction.connection();
+    let removed = sql_query(statement)
+        .bind::<Timestamptz, _>(before)
+        .bind::<Integer, _>(most)
+        .execute(&mut **connection)
+        .await?;
+    if removed > 0 {
+        events::touch(connection, call, PLATFORM_TENANT, &[KIND]).await?;
+    }
+    transaction.commit().await?;
+    Ok(removed)
 }
 
 const FORGET_ITEMS: &str = "\

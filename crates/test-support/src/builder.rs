@@ -16,6 +16,14 @@ use crate::clock::{MockClock, START};
 use crate::data_dir::DataDir;
 use crate::{MemoryMailer, SeededRandomness, TestApp, TestDatabase};
 
+/// The start of the clock.
+#[derive(Debug, Clone, Copy)]
+enum Start {
+    At(Timestamp),
+    /// In a month, counted from the present one of the database's clock.
+    InMonth(i32),
+}
+
 /// A builder of an application; see [`TestApp::builder`].
 #[derive(Debug, Clone)]
 pub struct TestAppBuilder {
@@ -27,7 +35,7 @@ pub struct TestAppBuilder {
     pool_timeout: Duration,
     pub(crate) through_proxy: bool,
     seed: u64,
-    start: Timestamp,
+    start: Start,
     real_mail: bool,
     pub(crate) mailer: MemoryMailer,
     data_dir: Arc<DataDir>,
@@ -48,7 +56,7 @@ impl TestAppBuilder {
             real_mail: false,
             mailer: MemoryMailer::default(),
             data_dir: Arc::new(DataDir::new()),
-            start: Timestamp::parse(START).expect("a constant instant"),
+            start: Start::At(Timestamp::parse(START).expect("a constant instant")),
         }
     }
 
@@ -127,7 +135,16 @@ impl TestAppBuilder {
     /// Sets the start of the clock. Default `2026-11-20T08:00:00Z`.
     #[must_use]
     pub fn starting_at(mut self, start: Timestamp) -> Self {
-        self.start = start;
+        self.start = Start::At(start);
+        self
+    }
+
+    /// Starts the clock on the 20th of a month, at 08:00, counted from the present month of the database's clock. For tests of tables that are
+    /// partitioned by month: PostgreSQL creates their partitions by its own clock, so with a constant start the rows of a test lie in another partition
+    /// every month.
+    #[must_use]
+    pub fn starting_in_month(mut self, month: i32) -> Self {
+        self.start = Start::InMonth(month);
         self
     }
 
@@ -137,7 +154,11 @@ impl TestAppBuilder {
     /// When there is no PostgreSQL, a migration fails, or a module rejects the configuration.
     pub async fn build(self) -> TestApp {
         let database = Rc::new(TestDatabase::create(&self.modules).await);
-        let clock = Arc::new(MockClock::new(self.start));
+        let start = match self.start {
+            Start::At(instant) => instant,
+            Start::InMonth(month) => day_of_month(&database, month).await,
+        };
+        let clock = Arc::new(MockClock::new(start));
         let ids = Ids::new(Arc::new(SeededRandomness::new(self.seed)));
         TestApp::compose(self, database, clock, ids).await
     }
@@ -163,4 +184,15 @@ impl TestAppBuilder {
         let database = Database::new(options).unwrap_or_else(|error| panic!("the pool: {error}"));
         Runtime { platform, database }
     }
+}
+
+/// Returns the 20th of a month, at 08:00, counted from the present month of the database's clock.
+async fn day_of_month(database: &TestDatabase, month: i32) -> Timestamp {
+    let sql = format!(
+        "select to_char(date_trunc('month', now() at time zone 'utc') + interval '{month} months 19 days 8 hours', \
+            'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') as day"
+    );
+    let rows = database.rows(&sql).await;
+    let day = rows[0]["day"].as_str().expect("a text");
+    Timestamp::parse(day).expect("an instant")
 }

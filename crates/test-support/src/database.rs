@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use crate::server::{TEST_PREFIX, block_on, connect, copy_strategy, server};
+use crate::server::{TEST_PREFIX, block_on, connect, copy_strategy, month, server};
 use crate::template::{drop_database, ensure, forget, run};
 
 /// Maximum number of attempts to copy a template that another process replaces at the same time.
@@ -40,9 +40,10 @@ impl TestDatabase {
     pub async fn create(modules: &[&'static Module]) -> Self {
         for attempt in 1.. {
             let requested = modules.to_vec();
-            let template = blocking(move || ensure(server(), &requested)).await;
+            let client = blocking(server).await.connect().await;
+            let month = month(&client).await;
+            let template = blocking(move || ensure(server(), &requested, &month)).await;
             let name = unique_name();
-            let client = server().connect().await;
             let strategy = copy_strategy(&client).await;
             let sql = format!("create database \"{name}\" template \"{template}\" strategy {strategy}");
             match client.batch_execute(&sql).await {

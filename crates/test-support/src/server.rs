@@ -125,6 +125,13 @@ pub(crate) async fn copy_strategy(client: &Client) -> &'static str {
     if row.get(0) { "file_copy" } else { "wal_log" }
 }
 
+/// Returns the present month of the server's clock, as `yyyymm`.
+pub(crate) async fn month(client: &Client) -> String {
+    let sql = "select to_char(now() at time zone 'utc', 'YYYYMM')";
+    let row = client.query_one(sql, &[]).await.expect("the server has a clock");
+    row.get(0)
+}
+
 /// Drops the databases that killed test processes left behind. A database in use is kept: nothing is forced.
 async fn sweep(client: &Client) {
     let sql = format!("select datname from pg_database where starts_with(datname, '{TEST_PREFIX}')");

@@ -1,4 +1,4 @@
-//! Migrated databases that tests copy: one per test program and set of modules.
+//! Migrated databases that tests copy: one per test program, set of modules and month.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -20,22 +20,23 @@ const PREFIX: &str = "backoffice_template_";
 /// Templates that this process knows to be complete.
 static KNOWN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
-/// The name of a template: its kind and its build.
+/// The name of a template: its kind, its build and its month.
 struct Name {
     /// Identifies the program and the modules.
     kind: String,
-    /// Identifies the build as well; names of other builds with the same kind are stale.
+    /// Identifies the build and the month as well; other names of the same kind are stale.
     full: String,
 }
 
 impl Name {
-    /// Migrations are compiled into the program, so the program's build identifies them.
-    fn of(modules: &[&'static Module]) -> Self {
+    /// Migrations are compiled into the program, so the program's build identifies them. They create the coming months of tables that are
+    /// partitioned by month, so their outcome also depends on the month of the server's clock.
+    fn of(modules: &[&'static Module], month: &str) -> Self {
         let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
         let build = build();
         let kind = format!("{PREFIX}{}_", digest(&format!("{} {}", build.program, names.join(" "))));
         Self {
-            full: format!("{kind}{}", build.mark),
+            full: format!("{kind}{}_{month}", build.mark),
             kind,
         }
     }
@@ -77,10 +78,10 @@ fn digest(text: &str) -> String {
         })
 }
 
-/// Returns the name of the complete template for these modules; creates the template if it is missing. Blocks.
-pub(crate) fn ensure(server: &Server, modules: &[&'static Module]) -> String {
+/// Returns the name of the complete template for these modules in this month (`yyyymm`); creates the template if it is missing. Blocks.
+pub(crate) fn ensure(server: &Server, modules: &[&'static Module], month: &str) -> String {
     let modules = in_order(modules).expect("the modules are complete");
-    let name = Name::of(&modules);
+    let name = Name::of(&modules, month);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(HashSet::new);
     if !known.contains(&name.full) {
@@ -154,4 +155,21 @@ pub(crate) async fn run(client: &Client, sql: &str) {
         .batch_execute(sql)
         .await
         .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_of_the_last_month_is_stale() {
+        let [last, present] = ["202611", "202612"].map(|month| Name::of(&[], month));
+
+        assert_ne!(last.full, present.full);
+        assert!(
+            last.full.starts_with(&present.kind),
+            "it is dropped with those of other builds"
+        );
+        assert!(present.full.len() <= 63, "PostgreSQL cuts longer names");
+    }
 }

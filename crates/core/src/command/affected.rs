@@ -389,7 +389,6 @@ pub(super) async fn restore(
     tx: &mut Tx<'_>,
     requested: SnapshotsByKey,
     present: &SnapshotsByKey,
-    direction: Direction,
 ) -> Result<Vec<String>> {
     let (mut dropped, mut stored, mut removed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     let mut entered = BTreeSet::new();
@@ -414,9 +413,8 @@ pub(super) async fn restore(
     }
     let restored = snapshots(tx, present.keys().copied()).await?;
     validate(tx, present, &restored, true).await?;
-    let flag = if direction == Direction::Undo { "undo" } else { "redo" };
     for event in changed(tx, present, &restored)?.1 {
-        tx.emit(event.with(flag, true));
+        tx.emit(event);
     }
     Ok(dropped)
 }

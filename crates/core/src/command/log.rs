@@ -53,6 +53,14 @@ impl History {
         }
     }
 
+    /// Returns an event with the field by which subscribers recognize that it follows from an undo or redo.
+    pub(super) fn mark(self, event: Event) -> Event {
+        match self.word() {
+            Some(word) => event.with(word, true),
+            None => event,
+        }
+    }
+
     fn word(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -385,9 +393,9 @@ pub(super) fn tokens_end(tx: &Tx<'_>) -> Option<Timestamp> {
     Some(tx.now().after(life))
 }
 
-/// Returns the event of the bus and those of the command.
+/// Returns the event of the bus and those of the command, which the transaction then announces.
 pub(super) fn events(
-    tx: &Tx<'_>,
+    tx: &mut Tx<'_>,
     command: &CommandInfo,
     entity: &dyn AnyEntity,
     entry: &NewEntry<'_>,
@@ -406,13 +414,12 @@ pub(super) fn events(
             own = own.for_principal(audience);
         }
     }
-    if let Some(word) = entry.history.word() {
-        own = own.with(word, true);
-    }
+    own = entry.history.mark(own);
     let mut rows = EventRows::default();
     for event in std::iter::once(&own).chain(&entry.events) {
         rows.push(tx.new_id(), event, tx.tenant(), organization);
     }
+    tx.announces(&rows.names);
     rows
 }
 

@@ -20,6 +20,8 @@ use crate::events::Event;
 use crate::scope::{Scope, VisibleTenants};
 use crate::time::Timestamp;
 
+mod savepoint;
+
 type AfterCommit = Box<dyn FnOnce() + Send + Sync>;
 /// Work for which a transaction of its own begins when another one has ended.
 type Completion = Box<dyn for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<()>> + Send + Sync>;
@@ -29,8 +31,8 @@ pub struct Tx<'a> {
     connection: Connection,
     context: &'a RequestContext,
     tenant: Uuid,
-    /// All tenants that the transaction has been about.
-    tenants: BTreeSet<Uuid>,
+    /// Tenants in which it announces events that a subscriber wants.
+    with_wanted_events: BTreeSet<Uuid>,
     now: Timestamp,
     events: Vec<Event>,
     after_commit: Vec<AfterCommit>,
@@ -53,19 +55,6 @@ struct Rows {
     fresh: HashMap<(TypeId, Uuid), AnyRow>,
     /// Locked, for the command that changes them.
     locked: HashMap<(TypeId, Uuid), AnyRow>,
-}
-
-/// The state of a transaction at a savepoint.
-#[derive(Debug)]
-pub(crate) struct Savepoint {
-    tenant: Uuid,
-    now: Timestamp,
-    events: usize,
-    after_commit: usize,
-    completions: usize,
-    headers: usize,
-    deferred: usize,
-    secrets: usize,
 }
 
 impl std::fmt::Debug for Tx<'_> {
@@ -106,7 +95,7 @@ impl<'a> Tx<'a> {
             connection,
             context,
             tenant,
-            tenants: BTreeSet::from([tenant]),
+            with_wanted_events: BTreeSet::new(),
             now: context.now(),
             events: Vec::new(),
             after_commit: Vec::new(),
@@ -300,7 +289,7 @@ impl<'a> Tx<'a> {
         Ok(output)
     }
 
-    /// Emits an event besides those of the bus.
+    /// Emits an event besides those of the bus. In an undo or redo it gets the field `undo` or `redo`.
     pub fn emit(&mut self, event: Event) {
         self.events.push(event);
     }
@@ -390,7 +379,13 @@ impl<'a> Tx<'a> {
 
     pub(crate) fn set_tenant(&mut self, tenant: Uuid) {
         self.tenant = tenant;
-        self.tenants.insert(tenant);
+    }
+
+    /// Records that the transaction announces events of these names in its present tenant.
+    pub(super) fn announces(&mut self, names: &[String]) {
+        if self.context.platform().subscribers().want(names) {
+            self.with_wanted_events.insert(self.tenant);
+        }
     }
 
     pub(crate) fn set_now(&mut self, now: Timestamp) {
@@ -405,59 +400,10 @@ impl<'a> Tx<'a> {
         mem::take(&mut self.events)
     }
 
-    /// Sets a savepoint, to which the transaction can be rolled back with the events since then.
-    pub(crate) async fn savepoint(&mut self) -> Result<Savepoint> {
-        self.connection.batch_execute("savepoint part").await?;
-        Ok(Savepoint {
-            tenant: self.tenant,
-            now: self.now,
-            events: self.events.len(),
-            after_commit: self.after_commit.len(),
-            completions: self.completions.len(),
-            headers: self.headers.len(),
-            deferred: self.deferred.len(),
-            secrets: self.wrote_secret.len(),
-        })
-    }
-
-    /// Rolls back to the savepoint and releases it.
-    pub(crate) async fn roll_back_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        self.connection
-            .batch_execute("rollback to savepoint part; release savepoint part")
-            .await?;
-        self.tenant = savepoint.tenant;
-        self.now = savepoint.now;
-        self.events.truncate(savepoint.events);
-        self.after_commit.truncate(savepoint.after_commit);
-        self.completions.truncate(savepoint.completions);
-        self.headers.truncate(savepoint.headers);
-        self.kept.clear();
-        self.deferred.truncate(savepoint.deferred);
-        self.wrote_secret.truncate(savepoint.secrets);
-        Ok(())
-    }
-
-    /// Rolls back a rejected part to the savepoint. Its completions remain.
-    pub(crate) async fn reject_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        let remaining = self.completions.split_off(savepoint.completions);
-        self.roll_back_to(savepoint).await?;
-        self.completions.extend(remaining);
-        Ok(())
-    }
-
-    /// Releases the savepoint and keeps the changes since then. The next part starts at the same tenant and instant.
-    pub(crate) async fn release(&mut self, savepoint: Savepoint) -> Result<()> {
-        self.connection.batch_execute("release savepoint part").await?;
-        self.tenant = savepoint.tenant;
-        self.now = savepoint.now;
-        self.wrote_secret.truncate(savepoint.secrets);
-        Ok(())
-    }
-
     /// Commits, unless the statement of the log has done so.
     pub(crate) async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await?;
-        let tenants = mem::take(&mut self.tenants);
+        let tenants = mem::take(&mut self.with_wanted_events);
         self.context.platform().commit_notifier().notify(tenants);
         for hint in mem::take(&mut self.after_commit) {
             hint();

@@ -120,6 +120,66 @@ pub async fn revert_all(owner_url: &SecretString, modules: &[&Migrations]) -> Re
     Ok(count)
 }
 
+/// The migrations of core and of some modules, in the order in which [`migrate`] applies them. For the check that each `down.sql` reverses its own
+/// `up.sql`. Its methods need a multi-threaded runtime.
+pub struct MigrationSteps {
+    harness: AsyncMigrationHarness<AsyncPgConnection>,
+    migrations: Vec<Box<dyn Migration<Pg>>>,
+}
+
+impl std::fmt::Debug for MigrationSteps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MigrationSteps")
+            .field("migrations", &self.names())
+            .finish_non_exhaustive()
+    }
+}
+
+impl MigrationSteps {
+    /// Connects as the schema's owner to a database without migrations, and creates diesel's table of applied migrations.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn new(owner_url: &SecretString, modules: &[&Migrations]) -> Result<Self> {
+        let mut harness = AsyncMigrationHarness::new(connect(&connector(owner_url)?).await?);
+        MigrationHarness::<Pg>::applied_migrations(&mut harness).map_err(Error::Internal)?;
+        Ok(Self {
+            harness,
+            migrations: all(modules)?,
+        })
+    }
+
+    /// Returns the names of all migrations.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.migrations.iter().map(|migration| migration.name().to_string());
+        names.collect()
+    }
+
+    /// Applies the migration with this index, without the rights and the months that [`migrate`] adds at the end.
+    ///
+    /// # Errors
+    /// When the migration fails, or there is none with this index.
+    pub fn apply(&mut self, index: usize) -> Result<()> {
+        let migration = self.migrations.get(index).ok_or_else(no_migration)?;
+        self.harness.run_migration(&**migration).map_err(Error::Internal)?;
+        Ok(())
+    }
+
+    /// Reverts the migration with this index.
+    ///
+    /// # Errors
+    /// When the migration fails, or there is none with this index.
+    pub fn revert(&mut self, index: usize) -> Result<()> {
+        let migration = self.migrations.get(index).ok_or_else(no_migration)?;
+        self.harness.revert_migration(&**migration).map_err(Error::Internal)?;
+        Ok(())
+    }
+}
+
+fn no_migration() -> Error {
+    Error::internal("no migration has this index")
+}
+
 /// Compares the applied migrations with those of the enabled modules. Versions of modules that are not enabled don't count.
 ///
 /// # Errors

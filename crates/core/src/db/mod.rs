@@ -28,7 +28,7 @@ pub use connector::{Connector, Driven};
 pub use documents::{DocumentTexts, read_documents};
 use long_transactions::LongTransactions;
 pub use long_transactions::{Holder, LongTransactionPermit};
-pub use migrate::{MigrationState, Migrations, migrate, migrate_over, migration_state, revert_all};
+pub use migrate::{MigrationState, MigrationSteps, Migrations, migrate, migrate_over, migration_state, revert_all};
 pub use one_of::{KeyColumn, OneOf};
 pub use pool::Connection;
 pub(crate) use prepared::PreparedSql;
@@ -48,6 +48,9 @@ pub(crate) const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', t
 /// is read as a whole although an index has the few rows. JIT compilation pays for statements of seconds; those of requests read a page of rows.
 pub const PLANNER_OPTIONS: &str = "-c random_page_cost=1.1 -c jit=off";
 
+/// Longest limit of statements: PostgreSQL counts the milliseconds in 31 bits.
+pub const LONGEST_STATEMENT_TIMEOUT: Duration = Duration::from_millis(2_147_483_647);
+
 /// Options of the database connections.
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
@@ -57,7 +60,8 @@ pub struct DatabaseOptions {
     pub pool_size: usize,
     /// Longest wait for a connection, whether idle in the pool or newly opened.
     pub timeout: Duration,
-    /// Longest statement, unless more is allowed for it; PostgreSQL then cancels it, and the request is rejected with 503.
+    /// Longest statement, unless more is allowed for it; PostgreSQL then cancels it, and the request is rejected with 503. At most
+    /// [`LONGEST_STATEMENT_TIMEOUT`]; 0 = no limit.
     pub statement_timeout: Duration,
     /// Approximate age at which a connection is replaced, which frees the memory that its backend has accumulated.
     pub max_connection_age: Duration,
@@ -180,8 +184,14 @@ impl Database {
     /// Creates a pool that opens connections on demand.
     ///
     /// # Errors
-    /// When the URL is invalid.
+    /// When the URL or the limit of statements is invalid.
     pub fn new(options: DatabaseOptions) -> Result<Self> {
+        if options.statement_timeout > LONGEST_STATEMENT_TIMEOUT {
+            let longest = LONGEST_STATEMENT_TIMEOUT.as_millis();
+            return Err(Error::internal(format!(
+                "the limit of statements must be at most {longest} ms"
+            )));
+        }
         let mut connector = Connector::new("database.url", &options.url, &options.tls)
             .map_err(|error| Error::internal(error.to_string()))?;
         let config = connector.config_mut();
@@ -350,5 +360,25 @@ impl UnloggedTransaction {
     /// When the database rejects the commit or the connection is lost.
     pub async fn commit(mut self) -> Result<()> {
         self.connection.end(true).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_statements_that_postgresql_rejects_is_an_error() {
+        let create = |statement_timeout| {
+            let url = SecretString::from("postgres://app@localhost/app".to_owned());
+            Database::new(DatabaseOptions {
+                statement_timeout,
+                ..DatabaseOptions::new(url)
+            })
+        };
+
+        assert!(create(LONGEST_STATEMENT_TIMEOUT).is_ok());
+        let error = create(LONGEST_STATEMENT_TIMEOUT + Duration::from_millis(1)).expect_err("too long");
+        assert!(error.to_string().contains("2147483647 ms"), "{error}");
     }
 }

@@ -5,8 +5,8 @@ use tokio_postgres::Client;
 use crate::error::Result;
 
 /// Functions that run with the owner's rights and that the application calls. It may call no others of this kind.
-const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'app_make_months', 'app_drop_months', 'audit_erase', \
-    'audit_forget_counts', 'audit_count_entries'";
+const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'app_make_months', 'app_drop_months', \
+    'audit_erase_resources', 'audit_forget_counts', 'audit_count_entries'";
 
 /// Returns the SQL that sets the rights. The application may read and write rows, owns nothing, and changes in the logs only the columns that
 /// undo and redo change. It has no rights on partitions, which it reads and writes through their tables. It may call functions that run with its own rights, and those of the list; other roles may call none. Only the owner

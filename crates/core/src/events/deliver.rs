@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::claim::Claimed;
 use super::last_writes::{Collector, LastWrites};
-use super::{StoredEvent, Subscriber, dead_letters, stored};
+use super::{StoredEvent, Subscriber, dead_letters, notify, stored};
 use crate::backoff::spread;
 use crate::context::Call;
 use crate::db::{ASYNC_COMMIT, Prepared};
@@ -53,10 +53,10 @@ pub(super) async fn deliver(runtime: &Runtime, subscriber: &Subscriber, cursor: 
     let mut reached = take(connection, &call, subscriber, cursor, &events, last).await?;
     let last = mem::take(&mut reached.last);
     settle(connection, &call, cursor, reached).await?;
-    let has_events = last.write(connection, &call, tenant).await?;
+    let names = last.write(connection, &call, tenant).await?;
     transaction.commit().await?;
-    if has_events {
-        call.platform().commit_notifier().notify([tenant]);
+    if !names.is_empty() {
+        notify(&call, tenant, &names);
     }
     Ok(())
 }

@@ -78,18 +78,24 @@ impl LastWrites {
         self.events.len() >= MOST_EVENTS
     }
 
-    /// Writes everything with at most one statement, the last one before the commit. Returns whether there were events.
-    pub(super) async fn write(self, connection: &mut AsyncPgConnection, call: &Call, tenant: Uuid) -> Result<bool> {
+    /// Writes everything with at most one statement, the last one before the commit. Returns the names of the events.
+    pub(super) async fn write(
+        self,
+        connection: &mut AsyncPgConnection,
+        call: &Call,
+        tenant: Uuid,
+    ) -> Result<Vec<String>> {
         if self.events.len() > 0 {
             let kinds = Vec::from_iter(self.kinds);
+            let names = self.events.names.clone();
             write_events(connection, call, tenant, self.events, &kinds).await?;
-            return Ok(true);
+            return Ok(names);
         }
         if !self.kinds.is_empty() {
             let kinds: Vec<&str> = self.kinds.iter().map(String::as_str).collect();
             let id = call.platform().ids().at(call.now);
             collections::touch(connection, tenant, &kinds, id, call.now).await?;
         }
-        Ok(false)
+        Ok(Vec::new())
     }
 }

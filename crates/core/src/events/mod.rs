@@ -16,6 +16,8 @@ mod skip;
 mod stored;
 mod subscriber;
 
+use std::slice;
+
 use diesel::sql_query;
 use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -61,9 +63,17 @@ pub async fn announce(
     if let Some(collector) = Collector::of(call) {
         return collector.add(tenant, rows, &[]);
     }
+    let names = rows.names.clone();
     write_events(connection, call, tenant, rows, &[]).await?;
-    call.platform().commit_notifier().notify([tenant]);
+    notify(call, tenant, &names);
     Ok(())
+}
+
+/// Notifies waiters of events with these names in a tenant.
+fn notify(call: &Call, tenant: Uuid, names: &[String]) {
+    let platform = call.platform();
+    let wanted = platform.subscribers().want(names).then_some(tenant);
+    platform.commit_notifier().notify(wanted);
 }
 
 /// Records a change of rows of these kinds that no command makes, in the versions of their [collections]: those of the tenant, or,
@@ -190,7 +200,12 @@ pub async fn announce_each(
     .bind::<Array<Nullable<Text>>, _>(rows.features)
     .bind::<Array<Nullable<SqlUuid>>, _>(rows.audiences);
     Prepared(statement).execute(connection).await?;
-    let tenants = announcements.iter().map(|one| one.tenant);
-    call.platform().commit_notifier().notify(tenants);
+    let platform = call.platform();
+    let wanted = |one: &&Announcement| {
+        let event = one.event.as_ref();
+        event.is_some_and(|event| platform.subscribers().want(slice::from_ref(&event.name)))
+    };
+    let tenants = announcements.iter().filter(wanted).map(|one| one.tenant);
+    platform.commit_notifier().notify(tenants);
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// Number of tenants that are remembered; beyond it, the relay looks at all tenants.
+/// Number of tenants with due events that are remembered; beyond it, the relay looks at all tenants.
 const MOST_TENANTS: usize = 1000;
 
 /// Notified after each commit that may have emitted events, of this process or another one.
@@ -18,7 +18,7 @@ pub struct CommitNotifier {
     committed: Mutex<Committed>,
 }
 
-/// The tenants of commits of this process.
+/// The tenants in which commits of this process announced events that a subscriber wants.
 #[derive(Debug)]
 pub(super) enum Committed {
     In(BTreeSet<Uuid>),
@@ -43,7 +43,8 @@ impl Default for CommitNotifier {
 }
 
 impl CommitNotifier {
-    /// Notifies of a commit of this process with events of these tenants.
+    /// Notifies of a commit of this process with events. `tenants` are those with events that a subscriber wants; cursors pass the other events when the
+    /// relay looks at all tenants.
     pub(crate) fn notify(&self, tenants: impl IntoIterator<Item = Uuid>) {
         {
             let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +59,7 @@ impl CommitNotifier {
         self.notify_remote();
     }
 
-    /// Takes the tenants of the commits of this process since the last time.
+    /// Takes the tenants with due events of the commits of this process since the last time.
     pub(super) fn take_committed(&self) -> Committed {
         mem::take(&mut *self.committed.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -102,5 +103,47 @@ impl CommitWaiter {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         *self.0.borrow()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn take(notifier: &CommitNotifier) -> Option<Vec<Uuid>> {
+        match notifier.take_committed() {
+            Committed::In(tenants) => Some(Vec::from_iter(tenants)),
+            Committed::Anywhere => None,
+        }
+    }
+
+    #[test]
+    fn a_commit_without_wanted_events_wakes_waiters_and_is_not_remembered() {
+        let notifier = CommitNotifier::default();
+        let mut waiter = notifier.listen();
+
+        notifier.notify([]);
+
+        assert!(waiter.notified().now_or_never().is_some());
+        assert_eq!(take(&notifier), Some(vec![]));
+    }
+
+    #[test]
+    fn tenants_are_remembered_until_they_are_too_many() {
+        let notifier = CommitNotifier::default();
+        let tenants = |number: u128| (1..=number).map(Uuid::from_u128);
+
+        notifier.notify(tenants(2));
+        notifier.notify(tenants(3));
+        assert_eq!(take(&notifier), Some(tenants(3).collect()));
+        assert_eq!(take(&notifier), Some(vec![]));
+
+        for number in 1..=1001 {
+            notifier.notify([Uuid::from_u128(number)]);
+        }
+        assert_eq!(take(&notifier), None);
+        assert_eq!(take(&notifier), Some(vec![]));
     }
 }

@@ -1,7 +1,8 @@
 //! The relay of a node: delivers events from the outbox to the subscribers.
 //!
-//! After a commit of its own process the relay looks at the tenants of that commit only, so the cost of a commit does not depend on the number of tenants.
-//! It looks at all tenants at intervals: for commits whose process has ended, for deliveries that are repeated, and for what other relays left.
+//! After a commit of its own process the relay looks at the tenants of that commit in which a subscriber wants an event, so the cost of a commit does not
+//! depend on the number of tenants, and is nothing for most commits. It looks at all tenants at intervals: to pass events that no subscriber wants, for
+//! commits whose process has ended, for deliveries that are repeated, and for what other relays left.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -195,7 +196,7 @@ impl Relay {
         self.deliver_next().await
     }
 
-    /// Looks at all tenants if it is time, else at those of the last commits, and delivers the events of one cursor; false when none could be claimed.
+    /// Looks at all tenants if it is time, else at those in which the last commits announced wanted events, and delivers the events of one cursor; false when none could be claimed.
     async fn lead_once(&mut self, look_at_all: &mut Instant) -> Result<bool> {
         let committed = self.runtime.platform.commit_notifier().take_committed();
         let started = Instant::now();

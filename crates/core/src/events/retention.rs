@@ -1,8 +1,10 @@
 //! Events are kept for a week, and until every subscriber has passed them; dead letters for 90 days.
+//!
+//! A subscriber whose module is no longer enabled keeps its cursors, and holds no events back once they have not moved for a week. If the module is
+//! enabled again, the cursors continue with the oldest event that is stored.
 
-use diesel::sql_query;
-use diesel::sql_types::{BigInt, Timestamptz};
-use diesel::{QueryableByName, sql_types::Integer};
+use diesel::sql_types::{Array, BigInt, Integer, Text, Timestamptz};
+use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 
 use crate::context::Call;
@@ -18,40 +20,66 @@ struct Removed {
     removed: i32,
 }
 
+impl Removed {
+    fn count(&self) -> usize {
+        usize::try_from(self.removed).unwrap_or(0)
+    }
+
+    /// Returns whether a statement has deleted less than it may, so that no row is left.
+    fn is_last(&self) -> bool {
+        i64::from(self.removed) < BATCH
+    }
+}
+
 /// Deletes old events and dead letters, 5000 rows at a time. Any number of nodes may call it. Returns the number of deleted rows.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub async fn forget(call: &Call) -> Result<usize> {
     let mut connection = call.database().unlogged(&Scope::system()).await?;
+    Ok(forget_events(&mut connection, call).await? + forget_letters(&mut connection, call.now).await?)
+}
+
+async fn forget_events(connection: &mut AsyncPgConnection, call: &Call) -> Result<usize> {
+    let subscribers = call.platform().subscribers().names();
     let mut all = 0;
-    for statement in [FORGET_EVENTS, FORGET_LETTERS] {
-        loop {
-            let removed = batch(&mut connection, statement, call.now).await?;
-            all += removed;
-            if i64::try_from(removed).unwrap_or(BATCH) < BATCH {
-                break;
-            }
+    loop {
+        let statement = sql_query(FORGET_EVENTS)
+            .bind::<Timestamptz, _>(call.now)
+            .bind::<BigInt, _>(BATCH)
+            .bind::<Array<Text>, _>(subscribers.clone());
+        let gone: Removed = statement.get_result(connection).await?;
+        all += gone.count();
+        if gone.is_last() {
+            return Ok(all);
         }
     }
-    Ok(all)
 }
 
-async fn batch(connection: &mut AsyncPgConnection, statement: &str, now: Timestamp) -> Result<usize> {
-    let gone: Removed = sql_query(statement)
-        .bind::<Timestamptz, _>(now)
-        .bind::<BigInt, _>(BATCH)
-        .get_result(connection)
-        .await?;
-    Ok(usize::try_from(gone.removed).unwrap_or(0))
+async fn forget_letters(connection: &mut AsyncPgConnection, now: Timestamp) -> Result<usize> {
+    let mut all = 0;
+    loop {
+        let statement = sql_query(FORGET_LETTERS)
+            .bind::<Timestamptz, _>(now)
+            .bind::<BigInt, _>(BATCH);
+        let gone: Removed = statement.get_result(connection).await?;
+        all += gone.count();
+        if gone.is_last() {
+            return Ok(all);
+        }
+    }
 }
 
-/// The stream `removed` of a tenant holds the highest deleted number: a client that resumes before it has missed events.
+/// The stream `removed` of a tenant holds the highest deleted number: a client that resumes before it has missed events. The cursors of the enabled
+/// subscribers count however old they are: after a long outage their relays deliver what has waited.
 const FORGET_EVENTS: &str = "\
 with old as (
     select e.tenant_id, e.id from core_outbox_events e
     where e.occurred_at < $1 - interval '7 days'
-      and not exists (select from core_event_cursors c where c.tenant_id = e.tenant_id and c.last_seq < e.seq)
+      and not exists (
+          select from core_event_cursors c
+          where c.tenant_id = e.tenant_id and c.last_seq < e.seq
+            and (c.subscriber = any($3) or c.updated_at >= $1 - interval '7 days'))
     order by e.occurred_at limit $2
     for update skip locked
 ), gone as (

@@ -27,7 +27,7 @@ impl Platform {
         &self.services::<EventServices>().notifier
     }
 
-    pub(super) fn subscribers(&self) -> &Subscribers {
+    pub(crate) fn subscribers(&self) -> &Subscribers {
         &self.services::<EventServices>().subscribers
     }
 }

@@ -55,6 +55,11 @@ impl Subscribers {
         self.0.keys().copied().collect()
     }
 
+    /// Returns whether a subscriber wants an event of one of these names.
+    pub(crate) fn want(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.0.values().any(|one| one.wants(name)))
+    }
+
     /// Returns the patterns of all subscribers in the form of `like`, each beside the name of its subscriber.
     pub(super) fn patterns(&self) -> (Vec<&'static str>, Vec<String>) {
         let all = self.0.values();
@@ -64,5 +69,30 @@ impl Subscribers {
 
     pub(super) fn replays(&self) -> Vec<bool> {
         self.0.values().map(|one| one.replay).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subscribers_want_what_one_of_their_patterns_matches() {
+        let subscriber = |id, patterns| Subscriber {
+            id,
+            patterns,
+            handler: |_, _, _| Box::pin(async { Ok(()) }),
+            replay: false,
+        };
+        let mut subscribers = Subscribers::default();
+        assert!(subscribers.add(subscriber("sample.one", &["auth.user.deleted"])));
+        assert!(subscribers.add(subscriber("sample.two", &["api_keys.*"])));
+        let want = |names: &[&str]| subscribers.want(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+
+        assert!(want(&["auth.user.updated", "auth.user.deleted"]));
+        assert!(want(&["api_keys.key.created"]));
+        assert!(!want(&["auth.user.updated", "auth.role.updated"]));
+        assert!(!want(&[]));
+        assert!(!Subscribers::default().want(&["auth.user.deleted".to_owned()]));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::identity::{ActorKind, Identity};
+use crate::identity::Identity;
 use crate::rate_limit::rejection;
 use crate::time::Timestamp;
 
@@ -17,8 +17,8 @@ const PRINCIPALS: usize = 20_000;
 const NANOS_PER_MILLI: i64 = 1_000_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-/// A user or an API key.
-type Key = (bool, Uuid);
+/// The kind of a principal with its id; the platform has none, and has a budget in each tenant.
+type Key = (&'static str, Uuid);
 
 /// The budgets of all principals of this process.
 #[derive(Debug)]
@@ -51,10 +51,10 @@ impl Budgets {
     /// # Errors
     /// 429 with `Retry-After`, `RateLimit-Policy` and `RateLimit` when the budget is used up.
     pub(crate) fn spend(&self, identity: &Identity, now: Timestamp) -> Result<()> {
-        let (Some(id), true) = (identity.id, self.rate > 0) else {
+        if self.rate == 0 {
             return Ok(());
-        };
-        let key = (identity.kind == ActorKind::ApiKey, id);
+        }
+        let key = (identity.kind.as_str(), identity.id.unwrap_or(identity.tenant));
         let now = now.unix_millis().saturating_mul(NANOS_PER_MILLI);
         if self
             .used
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     const RATE: u32 = 200;
-    const KEY: Key = (false, Uuid::nil());
+    const KEY: Key = ("user", Uuid::nil());
 
     #[test]
     fn a_burst_is_let_through_and_then_the_rate() {
@@ -112,15 +112,33 @@ mod tests {
         let mut used = Used::default();
         while used.spend(KEY, 0, RATE) {}
 
-        assert!(used.spend((true, Uuid::nil()), 0, RATE));
-        assert!(used.spend((false, Uuid::max()), 0, RATE));
+        assert!(used.spend(("api_key", Uuid::nil()), 0, RATE));
+        assert!(used.spend(("user", Uuid::max()), 0, RATE));
+    }
+
+    #[test]
+    fn the_platform_has_a_budget_in_each_tenant() {
+        let budgets = Budgets::new(1);
+        let now = Timestamp::parse("2026-11-20T08:00:00Z").expect("an instant");
+        let spend = |tenant: u128| {
+            let identity = Identity {
+                tenant: Uuid::from_u128(tenant),
+                ..Identity::system()
+            };
+            budgets.spend(&identity, now).is_ok()
+        };
+
+        let let_through = (0..100).filter(|_| spend(1)).count();
+
+        assert_eq!(let_through, BURST_SECONDS as usize);
+        assert!(spend(2));
     }
 
     #[test]
     fn memory_is_bounded_and_a_turn_forgets_nothing_that_is_owed() {
         let mut used = Used::default();
         for number in 0..100_000_u128 {
-            assert!(used.spend((false, Uuid::from_u128(number)), 0, RATE));
+            assert!(used.spend(("user", Uuid::from_u128(number)), 0, RATE));
         }
         assert!(used.present.len() + used.past.len() <= 2 * PRINCIPALS);
 

@@ -1,7 +1,7 @@
 //! The checks before a handler, in the order of the conventions, and the response after it.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use actix_web::http::header::{CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
@@ -10,7 +10,6 @@ use actix_web::web::{self, Bytes};
 use actix_web::{Handler, HttpRequest, HttpResponse};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sha2::{Digest, Sha256};
 
 use super::body::{Body, Unread};
 use super::cookies::clear_cookies;
@@ -19,13 +18,15 @@ use super::response::{Response, json_response};
 use super::routes::{Access, EndpointInfo};
 use super::without_body::head_only;
 use super::{conditional, credential, headers, internal, origin, rejection_log, selection, tenant_parameter};
-use crate::context::{Admitted, Call, IdempotencyKey, ReadPolicy, RequestContext, Sender};
-use crate::error::{Detail, Error, ErrorShape, Rejection, Result, StoredResponse};
+use crate::context::{Admitted, Call, ReadPolicy, RequestContext, Sender};
+use crate::error::{Detail, Error, ErrorShape, Rejection, Result};
 use crate::identity::{Authenticated, Identity};
 use crate::platform::{Platform, Runtime};
 use crate::rate_limit::RateLimit;
 use crate::scope::Scope;
 use crate::time::Timestamp;
+
+mod idempotency;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OPERATION: HeaderName = HeaderName::from_static("x-operation");
@@ -95,7 +96,7 @@ pub(crate) async fn run(endpoint: Endpoint, request: HttpRequest, payload: web::
         .unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
     let response = match outcome {
         Ok(response) => response,
-        Err(Error::Replayed(stored)) => replay(&stored),
+        Err(Error::Replayed(stored)) => idempotency::replay(&stored),
         Err(error) => reject(&error, &info, &call),
     };
     let response = finish(response, &call.request_id, Some(call.platform()));
@@ -185,8 +186,8 @@ async fn handle(
                 Arc::clone(call),
                 identity,
                 scope,
-                expected_updated_at(request)?,
-                idempotency(request, info, &body.bytes)?,
+                expected_updated_at(request, info)?,
+                idempotency::key(request, info, &body.bytes)?,
                 read_policy(request, info),
                 read_collections.map(Arc::new),
             );
@@ -348,8 +349,8 @@ fn is_token(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn expected_updated_at(request: &HttpRequest) -> Result<Option<Timestamp>> {
-    if matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {
+fn expected_updated_at(request: &HttpRequest, info: &EndpointInfo) -> Result<Option<Timestamp>> {
+    if !info.runs_commands || matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {
         return Ok(None);
     }
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
@@ -383,65 +384,6 @@ fn read_policy(request: &HttpRequest, info: &EndpointInfo) -> Option<ReadPolicy>
         path: info.path,
         query_keys: names.map(str::to_owned).collect(),
     })
-}
-
-fn idempotency(request: &HttpRequest, info: &EndpointInfo, body: &Bytes) -> Result<Option<IdempotencyKey>> {
-    if !info.idempotent {
-        return Ok(None);
-    }
-    let Some(key) = request.headers().get("idempotency-key") else {
-        return Ok(None);
-    };
-    let key = key
-        .to_str()
-        .ok()
-        .filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()));
-    let Some(key) = key else {
-        let detail = Detail::new(
-            "Idempotency-Key",
-            "must be 1 to 255 visible characters",
-            "invalid_value",
-        );
-        return Err(Rejection::invalid(vec![detail]).into());
-    };
-    Ok(Some(IdempotencyKey {
-        key: key.to_owned(),
-        route: format!("{} {}", info.method, info.path),
-        body_hash: match info.streaming {
-            true => OnceLock::new(),
-            false => OnceLock::from(request_hash(request, body)),
-        },
-        one_time: info.one_time,
-    }))
-}
-
-/// Returns a hash that distinguishes requests of a route by the ids in the path, the query and the body.
-fn request_hash(request: &HttpRequest, body: &Bytes) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for part in [request.path(), request.query_string()] {
-        hash.update(part);
-        hash.update([0]);
-    }
-    hash.update(body);
-    hash.finalize().into()
-}
-
-fn replay(stored: &StoredResponse) -> HttpResponse {
-    let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
-    let mut response = json_response(status, &stored.body);
-    let headers = response.headers_mut();
-    headers.insert(
-        HeaderName::from_static("idempotency-replayed"),
-        HeaderValue::from_static("true"),
-    );
-    if let Some(operation) = stored
-        .operation
-        .as_deref()
-        .and_then(|text| HeaderValue::from_str(text).ok())
-    {
-        headers.insert(OPERATION, operation);
-    }
-    response
 }
 
 /// Returns the code for an invalid input of requests with this method: reads and deletions have their input in the query.

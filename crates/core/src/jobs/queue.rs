@@ -187,7 +187,7 @@ pub struct Depth {
     pub oldest_seconds: f64,
 }
 
-/// Measures the queue, with one statement.
+/// Measures the queue, with one statement. It reads the open and the dead jobs, each by a partial index, and none of the other finished ones.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -197,9 +197,9 @@ pub async fn depth(call: &Call) -> Result<Depth> {
         "select count(*) filter (where state = 'queued' and run_at <= $1) as due,
             count(*) filter (where state = 'queued' and run_at > $1) as later,
             count(*) filter (where state = 'running') as running,
-            count(*) filter (where state = 'dead') as dead,
+            (select count(*) from core_jobs where state = 'dead') as dead,
             coalesce(extract(epoch from $1 - min(run_at) filter (where state = 'queued' and run_at <= $1)), 0)::float8 as oldest_seconds
-         from core_jobs where state in ('queued', 'running', 'dead')",
+         from core_jobs where state in ('queued', 'running')",
     )
     .bind::<Timestamptz, _>(call.now)
     .get_result(&mut *connection)

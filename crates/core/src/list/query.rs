@@ -15,7 +15,7 @@ use crate::error::{Detail, Result, Violations};
 use crate::http::{Describe, Extract, Incoming, Query, Schemas, given, query_with_rules};
 use crate::input::schema;
 
-/// Page, search and ids.
+/// Page and ids.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -26,15 +26,21 @@ struct Parameters {
     /// Rows per page.
     #[param(minimum = 1, maximum = 100, default = 50)]
     page_size: Option<u32>,
-    /// Part of a text, regardless of case.
-    #[param(max_length = 200)]
-    search: Option<String>,
     /// Only the row with this id.
     #[serde(default, deserialize_with = "given")]
     id: Option<Uuid>,
     /// Only the rows with these ids, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
+}
+
+/// The search, which only some lists have.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Searching {
+    /// Part of a text, regardless of case.
+    #[param(max_length = 200)]
+    search: Option<String>,
 }
 
 /// The order, which is read by itself so that its violations are reported beside faults of other parameters.
@@ -107,12 +113,15 @@ pub trait Sortable {
     const SORT_FIELDS: &'static [SortField];
     /// Rows of a page, if the request has no `pageSize`.
     const PAGE_SIZE: u32 = DEFAULT_PAGE_SIZE;
+    /// Whether the list has the parameter `search`. If not, it is ignored, as every unknown parameter is.
+    const SEARCHES: bool = true;
 }
 
-/// The parameters `page`, `pageSize`, `search`, `id`, `ids`, `sortField` and `sortDir` of a list of `R`.
+/// The parameters `page`, `pageSize`, `id`, `ids`, `search`, `sortField` and `sortDir` of a list of `R`.
 #[derive(Debug)]
 pub struct ListQuery<R> {
     parameters: Parameters,
+    searching: Searching,
     order: Order,
     rows: PhantomData<fn() -> R>,
 }
@@ -156,7 +165,8 @@ impl<R: Sortable> ListQuery<R> {
 
     /// Validates the parameters and records invalid ones beside those of the endpoint's other parameters.
     pub fn validate_with(&self, violations: &mut Violations) -> ListRequest {
-        let (window, pattern, ids) = self.parameters.checked(R::PAGE_SIZE, violations);
+        let (window, ids) = self.parameters.checked(R::PAGE_SIZE, violations);
+        let pattern = self.searching.pattern(violations);
         ListRequest {
             window,
             pattern,
@@ -168,14 +178,19 @@ impl<R: Sortable> ListQuery<R> {
 }
 
 impl Parameters {
-    fn checked(&self, page_size: u32, violations: &mut Violations) -> (Window, Option<String>, Option<Vec<Uuid>>) {
+    fn checked(&self, page_size: u32, violations: &mut Violations) -> (Window, Option<Vec<Uuid>>) {
         let by_id = ById {
             id: self.id,
             ids: self.ids.clone(),
         };
         let window = violations.keep(PageQuery::new(self.page, self.page_size.or(Some(page_size))).window());
-        let pattern = violations.keep(search_pattern("search", self.search.as_deref()));
-        (window, pattern, violations.keep(by_id.requested()))
+        (window, violations.keep(by_id.requested()))
+    }
+}
+
+impl Searching {
+    fn pattern(&self, violations: &mut Violations) -> Option<String> {
+        violations.keep(search_pattern("search", self.search.as_deref()))
     }
 }
 
@@ -214,6 +229,10 @@ impl<R: Sortable> Extract for ListQuery<R> {
         let sorting: Option<Query<Sorting>> = violations.keep(Extract::extract(incoming).map(Some));
         let sorting = sorting.map(|Query(sorting)| sorting).unwrap_or_default();
         let order = sorting.order(R::SORT_FIELDS, &mut violations);
+        let searching: Searching = match R::SEARCHES {
+            true => violations.keep(query_with_rules(incoming, |_, _| {})),
+            false => Searching::default(),
+        };
         let rules = |parameters: &Parameters, violations: &mut Violations| {
             parameters.checked(R::PAGE_SIZE, violations);
         };
@@ -221,11 +240,13 @@ impl<R: Sortable> Extract for ListQuery<R> {
         if !violations.is_empty() {
             // The extraction ends here, so the rules are reported now.
             parameters.checked(R::PAGE_SIZE, &mut violations);
+            searching.pattern(&mut violations);
         }
         violations.check().map_err(|error| incoming.worded(error))?;
         let rows = PhantomData;
         Ok(Self {
             parameters,
+            searching,
             order,
             rows,
         })
@@ -235,6 +256,9 @@ impl<R: Sortable> Extract for ListQuery<R> {
 impl<R: Sortable> Describe for ListQuery<R> {
     fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
         let mut parameters = Parameters::into_params(|| Some(ParameterIn::Query));
+        if R::SEARCHES {
+            parameters.extend(Searching::into_params(|| Some(ParameterIn::Query)));
+        }
         parameters.extend(Sorting::into_params(|| Some(ParameterIn::Query)));
         for parameter in &mut parameters {
             let words = match parameter.name.as_str() {
@@ -284,6 +308,29 @@ mod tests {
             SortField::time("createdAt", "rows.created_at"),
             SortField::nullable("title", "rows.title"),
         ];
+    }
+
+    struct Unsearched;
+
+    impl Sortable for Unsearched {
+        const SORT_FIELDS: &'static [SortField] = Row::SORT_FIELDS;
+        const SEARCHES: bool = false;
+    }
+
+    fn described<R: Sortable>() -> Vec<String> {
+        let operation = ListQuery::<R>::describe(OperationBuilder::new(), &mut Schemas::default()).build();
+        let operation = serde_json::json!(operation);
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        parameters.map(|parameter| parameter["name"].to_string()).collect()
+    }
+
+    #[test]
+    fn a_list_without_a_search_does_not_describe_one() {
+        let mut names = described::<Row>();
+
+        assert!(names.contains(&r#""search""#.to_owned()), "{names:?}");
+        names.retain(|name| name != r#""search""#);
+        assert_eq!(described::<Unsearched>(), names);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::config::{Config, ConfigError, SecretKey};
 use crate::error::{Error, Result};
 use crate::platform::Platform;
 use keys::{MasterKey, Purpose};
+use reseal::Completed;
 
 pub(crate) use reseal::{EVERY, Reseal, SCHEDULE};
 pub use reseal::{SealedState, states};
@@ -51,7 +52,7 @@ pub struct Place {
 
 /// A column with sealed values, of a table with `tenant_id` and `id`. A module registers each of its columns with
 /// [`Registry::extend`](crate::registry::Registry::extend), so that values are sealed again after a rotation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SealedColumn {
     /// The table.
     pub table: &'static str,
@@ -71,6 +72,7 @@ impl SealedColumn {
 #[derive(Debug)]
 pub struct Vault {
     keys: Vec<MasterKey>,
+    completed: Completed,
 }
 
 impl Vault {
@@ -89,6 +91,7 @@ impl Vault {
         });
         Ok(Self {
             keys: keys.collect::<Result<_, _>>()?,
+            completed: Completed::default(),
         })
     }
 

@@ -1,8 +1,11 @@
 //! After a rotation: values that were sealed with older keys are sealed with the first one.
 
-use diesel::sql_types::{BigInt, Binary, Uuid as SqlUuid};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use diesel::sql_types::{BigInt, Binary, Nullable, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -13,13 +16,38 @@ use crate::db::Connection;
 use crate::error::Result;
 use crate::jobs::{Job, Step, Work};
 use crate::scope::Scope;
+use crate::time::Timestamp;
 
 /// The name of the schedule.
 pub(crate) const SCHEDULE: &str = "core.vault";
 /// How often values are looked for that are sealed with older keys.
 pub(crate) const EVERY: time::Duration = time::Duration::minutes(10);
-/// Values that are sealed again at once.
-const BATCH: i64 = 100;
+/// Rows that one statement reads.
+const PAGE: i64 = 1000;
+/// How long a process skips a column in which it has found no value of an older key. A process that still has the earlier keys may add one.
+const SKIPPED: time::Duration = time::Duration::days(1);
+
+/// The columns in which this process has found no value of an older key, and when. The keys of a process do not change.
+#[derive(Debug, Default)]
+pub(super) struct Completed(Mutex<HashMap<SealedColumn, Timestamp>>);
+
+impl Completed {
+    fn columns(&self) -> MutexGuard<'_, HashMap<SealedColumn, Timestamp>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the column is skipped at this instant.
+    fn covers(&self, column: SealedColumn, now: Timestamp) -> bool {
+        let columns = self.columns();
+        columns
+            .get(&column)
+            .is_some_and(|since| *since <= now && now < since.after(SKIPPED))
+    }
+
+    fn note(&self, column: SealedColumn, since: Timestamp) {
+        self.columns().insert(column, since);
+    }
+}
 
 /// Seals the values of all registered columns with the first key, if they are sealed with another one.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -31,52 +59,103 @@ impl Job for Reseal {
     /// Each value is replaced in a statement of its own, if it is still the one that was opened; after a crash the others follow.
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let call = work.call().clone();
+        let completed = &call.platform().vault().completed;
         for column in call.platform().extensions::<SealedColumn>() {
-            let mut after = Uuid::nil();
-            while let Some(last) = reseal(&call, *column, after).await? {
-                after = last;
-                let cursor = work.cursor();
-                work.begin(&Scope::system()).await?.advance(cursor + 1).await?;
+            let began = work.now();
+            if completed.covers(*column, began) {
+                continue;
+            }
+            let (mut after, mut older) = (Some(RowKey::default()), 0);
+            while let Some(key) = after {
+                let page = reseal(&call, *column, key).await?;
+                after = page.last;
+                older += page.older;
+                if page.older > 0 {
+                    let cursor = work.cursor();
+                    work.begin(&Scope::system()).await?.advance(cursor + 1).await?;
+                }
+            }
+            // Otherwise the next run looks again: the processes may be restarting with new keys.
+            if older == 0 {
+                completed.note(*column, began);
             }
         }
         Ok(Step::Done)
     }
 }
 
+/// The key of a row: its tenant and its id. Ids are unique in a tenant only.
+#[derive(Debug, Clone, Copy, Default)]
+struct RowKey {
+    tenant: Uuid,
+    id: Uuid,
+}
+
 #[derive(QueryableByName)]
-struct Sealed {
+struct Row {
     #[diesel(sql_type = SqlUuid)]
     tenant_id: Uuid,
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
-    #[diesel(sql_type = Binary)]
-    value: Vec<u8>,
+    #[diesel(sql_type = Nullable<Binary>)]
+    value: Option<Vec<u8>>,
 }
 
-/// Seals the next values of a column. Returns the id of the last one; `None` if there are no more.
-async fn reseal(call: &Call, column: SealedColumn, after: Uuid) -> Result<Option<Uuid>> {
+impl Row {
+    fn key(&self) -> RowKey {
+        RowKey {
+            tenant: self.tenant_id,
+            id: self.id,
+        }
+    }
+}
+
+/// Reads the rows after a key. `value` is null in rows without a value, and in those whose value begins with `except`.
+async fn page(
+    connection: &mut AsyncPgConnection,
+    column: SealedColumn,
+    after: RowKey,
+    except: Option<&[u8]>,
+) -> Result<Vec<Row>> {
+    let SealedColumn { table, column: name } = column;
+    Ok(sql_query(format!(
+        "select tenant_id, id, case when $4 is null or substring(\"{name}\" from 1 for length($4)) <> $4 then \"{name}\" end as value \
+        from \"{table}\" where (tenant_id, id) > ($1, $2) order by tenant_id, id limit $3"
+    ))
+    .bind::<SqlUuid, _>(after.tenant)
+    .bind::<SqlUuid, _>(after.id)
+    .bind::<BigInt, _>(PAGE)
+    .bind::<Nullable<Binary>, _>(except)
+    .load(connection)
+    .await?)
+}
+
+/// The outcome of a page.
+struct Resealed {
+    /// The last row; `None` if there are no more.
+    last: Option<RowKey>,
+    /// Values of older keys that could be opened.
+    older: usize,
+}
+
+/// Seals the values of the next rows. A value that can't be opened stays as it is: no further pass of this process can open it.
+async fn reseal(call: &Call, column: SealedColumn, after: RowKey) -> Result<Resealed> {
     let SealedColumn { table, column: name } = column;
     let vault = call.platform().vault();
     let current = vault.current()?;
-    let length = current.len();
     let mut connection = call.database().unlogged(&Scope::system()).await?;
-    let older: Vec<Sealed> = sql_query(format!(
-        "select tenant_id, id, \"{name}\" as value from \"{table}\"
-        where id > $1 and substring(\"{name}\" from 1 for {length}) <> $2 order by id limit $3"
-    ))
-    .bind::<SqlUuid, _>(after)
-    .bind::<Binary, _>(&current)
-    .bind::<BigInt, _>(BATCH)
-    .load(&mut *connection)
-    .await?;
-    for row in &older {
-        let opened = match vault.open(row.tenant_id, column.of(row.id), &row.value) {
+    let rows = page(&mut connection, column, after, Some(&current)).await?;
+    let mut older = 0;
+    for row in &rows {
+        let Some(value) = &row.value else { continue };
+        let opened = match vault.open(row.tenant_id, column.of(row.id), value) {
             Ok(opened) => opened,
             Err(error) => {
                 tracing::error!(%error, table, id = %row.id, "a value can't be sealed again");
                 continue;
             }
         };
+        older += 1;
         let sealed = vault.seal(row.tenant_id, column.of(row.id), opened.expose_secret())?;
         sql_query(format!(
             "update \"{table}\" set \"{name}\" = $1 where tenant_id = $2 and id = $3 and \"{name}\" = $4"
@@ -84,11 +163,14 @@ async fn reseal(call: &Call, column: SealedColumn, after: Uuid) -> Result<Option
         .bind::<Binary, _>(sealed)
         .bind::<SqlUuid, _>(row.tenant_id)
         .bind::<SqlUuid, _>(row.id)
-        .bind::<Binary, _>(&row.value)
+        .bind::<Binary, _>(value)
         .execute(&mut *connection)
         .await?;
     }
-    Ok(older.last().map(|row| row.id))
+    Ok(Resealed {
+        last: rows.last().map(Row::key),
+        older,
+    })
 }
 
 /// The sealed values of a column.
@@ -118,7 +200,6 @@ pub async fn states(call: &Call) -> Result<Vec<SealedState>> {
 }
 
 async fn state(call: &Call, connection: &mut Connection, column: SealedColumn) -> Result<SealedState> {
-    let SealedColumn { table, column: name } = column;
     let vault = call.platform().vault();
     let mut state = SealedState {
         column,
@@ -126,23 +207,19 @@ async fn state(call: &Call, connection: &mut Connection, column: SealedColumn) -
         older: 0,
         unreadable: 0,
     };
-    let mut after = Uuid::nil();
+    let mut after = RowKey::default();
     loop {
-        let rows: Vec<Sealed> = sql_query(format!(
-            "select tenant_id, id, \"{name}\" as value from \"{table}\" where id > $1 and \"{name}\" is not null order by id limit 1000"
-        ))
-        .bind::<SqlUuid, _>(after)
-        .load(&mut **connection)
-        .await?;
+        let rows = page(connection, column, after, None).await?;
         let Some(last) = rows.last() else {
             return Ok(state);
         };
-        after = last.id;
+        after = last.key();
         let current = vault.current()?;
         for row in &rows {
+            let Some(value) = &row.value else { continue };
             state.values += 1;
-            state.older += u64::from(!row.value.starts_with(&current));
-            let opened = vault.open(row.tenant_id, column.of(row.id), &row.value);
+            state.older += u64::from(!value.starts_with(&current));
+            let opened = vault.open(row.tenant_id, column.of(row.id), value);
             state.unreadable += u64::from(opened.is_err());
         }
     }

@@ -90,11 +90,11 @@ async fn hang(ctx: RequestContext) -> Result<Json<Note>> {
     std::future::pending().await
 }
 
-fn caller() -> InternalCaller {
+fn caller(tenant: Uuid) -> InternalCaller {
     let key = Identity {
         kind: ActorKind::ApiKey,
         id: Some(Uuid::from_u128(6)),
-        tenant: TENANT,
+        tenant,
         rights: Rights::granting(["inside.view"], None),
         ..Identity::system()
     };
@@ -106,21 +106,25 @@ fn caller() -> InternalCaller {
         rule: Uuid::from_u128(7),
         depth: 2,
     };
-    InternalCaller::by_key(actor, &key, TENANT, None, cause)
+    InternalCaller::by_key(actor, &key, tenant, None, cause)
 }
 
-fn request(method: Method, target: &str, body: Option<Value>) -> InternalRequest {
+fn request(tenant: Uuid, method: Method, target: &str, body: Option<Value>) -> InternalRequest {
     InternalRequest {
         method,
         target: target.to_owned(),
         body,
         headers: vec![("x-request-id", "inside-1".to_owned())],
-        caller: caller(),
+        caller: caller(tenant),
     }
 }
 
 async fn get(runtime: &Runtime, target: &str) -> Result<Option<InternalResponse>> {
-    runtime.request(request(Method::GET, target, None)).await
+    get_in(runtime, TENANT, target).await
+}
+
+async fn get_in(runtime: &Runtime, tenant: Uuid, target: &str) -> Result<Option<InternalResponse>> {
+    runtime.request(request(tenant, Method::GET, target, None)).await
 }
 
 async fn status(runtime: &Runtime, target: &str) -> Option<u16> {
@@ -158,7 +162,7 @@ async fn a_request_from_inside_passes_the_checks_behind_the_authentication() {
         let text = format!("rule r {TENANT} 2 None");
         assert_eq!((response.status, response.body), (200, Some(json!({"text": text}))));
     }
-    let post = |body: Value| runtime.request(request(Method::POST, "/inside/note", Some(body)));
+    let post = |body: Value| runtime.request(request(TENANT, Method::POST, "/inside/note", Some(body)));
     let created = post(json!({"text": "x"})).await.expect("sent").expect("in time");
     assert_eq!((created.status, created.body), (200, Some(json!({"text": "x"}))));
     let invalid = post(json!({"text": ""})).await.expect("sent").expect("in time");
@@ -213,7 +217,8 @@ async fn a_request_is_dropped_with_its_sender_and_after_ten_seconds() {
 async fn the_queue_and_the_number_of_requests_under_way_are_bounded() {
     let app = TestApp::new(&[&INSIDE]).await;
     let runtime = app.runtime();
-    let mut many: FuturesUnordered<_> = (0..80).map(|_| get(runtime, "/inside/hanging")).collect();
+    let hanging = |number: u128| get_in(runtime, Uuid::from_u128(100 + number % 8), "/inside/hanging");
+    let mut many: FuturesUnordered<_> = (0..80).map(hanging).collect();
 
     // 64 wait and 4 are under way.
     for _ in 0..12 {
@@ -222,6 +227,27 @@ async fn the_queue_and_the_number_of_requests_under_way_are_bounded() {
     wait_for_hanging(runtime, 4).await;
     tokio::time::sleep(Patience::from_millis(200)).await;
     wait_for_hanging(runtime, 4).await;
+    drop(many);
+    wait_for_hanging(runtime, 0).await;
+    assert_eq!(status(runtime, "/inside/caller").await, Some(200));
+}
+
+#[actix_web::test]
+async fn a_tenant_leaves_slots_and_queue_positions_to_others() {
+    let app = TestApp::new(&[&INSIDE]).await;
+    let runtime = app.runtime();
+    let mut many: FuturesUnordered<_> = (0..20).map(|_| get(runtime, "/inside/hanging")).collect();
+
+    // 16 wait and 2 are under way.
+    for _ in 0..2 {
+        assert!(matches!(many.next().await, Some(Err(Error::Unavailable(_)))));
+    }
+    wait_for_hanging(runtime, 2).await;
+    let other = get_in(runtime, Uuid::from_u128(8), "/inside/caller").await;
+    assert_eq!(other.expect("sent").expect("in time").status, 200);
+    tokio::time::sleep(Patience::from_millis(200)).await;
+    wait_for_hanging(runtime, 2).await;
+
     drop(many);
     wait_for_hanging(runtime, 0).await;
     assert_eq!(status(runtime, "/inside/caller").await, Some(200));

@@ -1,5 +1,6 @@
 //! Undo and redo: restore the snapshots of an entry, after checking that nothing has changed since.
 
+mod conflicts;
 mod entry;
 mod latest;
 mod restore;
@@ -9,6 +10,7 @@ use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
+use self::conflicts::{conflict, violated};
 use self::entry::Claimed;
 use self::restore::restore;
 use super::affected::{self, AffectedResource, Direction};
@@ -67,62 +69,10 @@ impl Direction {
     }
 }
 
-/// Creates the error C of the specification.
-fn conflict(fields: Vec<String>) -> Error {
-    Rejection::undo_conflict(&fields).into()
-}
-
-/// Converts the violation of a constraint by a restore into a conflict with present data, in the constrained fields of the restored resource.
-fn violated(error: Error, claimed: &Claimed<'_>) -> Error {
-    let Some(constraint) = error.violated_constraint() else {
-        return error;
-    };
-    let snapshot = claimed.requested.as_ref().or(claimed.expected.as_ref());
-    let fields = snapshot.into_iter().flat_map(|snapshot| snapshot.members().keys());
-    let tracked = fields.filter(|field| claimed.entity.tracking().is_tracked(field));
-    conflict(constrained_fields(constraint, claimed.entity.kind(), tracked))
-}
-
-/// Returns the fields whose columns a constraint names: `<table>_tenant_id_<columns>_key`. None if the constraint belongs to another kind, or
-/// its name has another form.
-fn constrained_fields<'f>(constraint: &str, kind: &str, fields: impl Iterator<Item = &'f String>) -> Vec<String> {
-    let table = kind.replace('.', "_");
-    let columns = constraint
-        .strip_prefix(table.trim_end_matches('y'))
-        .and_then(|rest| rest.split_once("_tenant_id_"));
-    let Some((_, columns)) = columns else { return Vec::new() };
-    let columns = format!("_{columns}_");
-    let named: Vec<&String> = fields
-        .filter(|field| columns.contains(&format!("_{}_", column(field))))
-        .collect();
-    // `display_name` does not name the field `name`.
-    let is_part = |one: &str| {
-        named
-            .iter()
-            .any(|other| *other != one && format!("_{}_", column(other)).contains(&format!("_{}_", column(one))))
-    };
-    named
-        .iter()
-        .filter(|field| !is_part(field))
-        .map(|field| (*field).clone())
-        .collect()
-}
-
-/// Returns the column of a field.
-fn column(field: &str) -> String {
-    field.chars().fold(String::new(), |mut column, c| {
-        if c.is_ascii_uppercase() {
-            column.push('_');
-        }
-        column.push(c.to_ascii_lowercase());
-        column
-    })
-}
-
 /// Checks deferred keys now, while a violation can still be reported as a conflict; at the commit it would be a failure.
 async fn check_constraints(tx: &mut Tx<'_>, claimed: &Claimed<'_>) -> Result<()> {
     let checked = tx.conn().batch_execute("set constraints all immediate").await;
-    checked.map_err(|error| violated(error.into(), claimed))
+    checked.map_err(|error| violated(tx, error.into(), claimed))
 }
 
 pub(in crate::command) async fn undo<A: CommandResponse>(
@@ -267,8 +217,8 @@ impl Request {
         let keys: Vec<Key> = requested.keys().copied().collect();
         affected::intercept(tx, &interception, &keys, &others, &requested).await?;
         let (restored, mut dropped) = restore(tx, &claimed, present.as_ref()).await?;
-        let left_out = affected::restore(tx, requested, &others, self.direction).await;
-        dropped.extend(left_out.map_err(|error| violated(error, &claimed))?);
+        let left_out = affected::restore(tx, requested, &others).await;
+        dropped.extend(left_out.map_err(|error| violated(tx, error, &claimed))?);
         check_constraints(tx, &claimed).await?;
         deferred::run(tx).await?;
         let (outcome, operation) = self.record(tx, &claimed, present, restored, dropped).await?;
@@ -301,7 +251,10 @@ impl Request {
                 )
             }
         };
-        let mut events = tx.take_events();
+        let history = self.direction.history(claimed.entry.id);
+        // Those of hooks, interceptors and deferred work too: subscribers must be able to distinguish them from the events of commands.
+        let emitted = tx.take_events().into_iter();
+        let mut events: Vec<Event> = emitted.map(|event| history.mark(event)).collect();
         events.push(
             Event::new(name, log_id)
                 .with("logId", claimed.entry.id.to_string())
@@ -316,7 +269,7 @@ impl Request {
             changes: changes::between(claimed.entity.tracking(), present.as_ref(), restored.as_ref()),
             versions,
             token: token.as_ref(),
-            history: self.direction.history(claimed.entry.id),
+            history,
             place: Some(claimed.entry.place()),
             affected: match self.direction {
                 Direction::Undo => claimed
@@ -343,56 +296,14 @@ impl Request {
             .execute(tx.conn())
             .await?;
         }
-        let operation = token.as_ref().map(|token| {
-            operation(
-                &claimed.info,
-                self.direction.history(claimed.entry.id),
-                token,
-                claimed.resource,
-                tx,
-            )
-        });
+        let operation = token
+            .as_ref()
+            .map(|token| operation(&claimed.info, history, token, claimed.resource, tx));
         let outcome = HistoryOutcome {
             source_log_id: claimed.entry.id,
             log_id,
             undo_token: token.map(|token| token.to_string()),
         };
         Ok((outcome, operation))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_constraint_violation_names_its_fields() {
-        let fields = ["id", "name", "displayName", "organizationId", "pipelineStageId", "code"].map(str::to_owned);
-        for (constraint, kind, expected) in [
-            ("auth_roles_tenant_id_name_norm_key", "auth.role", vec!["name"]),
-            (
-                "auth_roles_tenant_id_display_name_key",
-                "auth.role",
-                vec!["displayName"],
-            ),
-            (
-                "customers_companies_tenant_id_organization_id_code_key",
-                "customers.company",
-                vec!["organizationId", "code"],
-            ),
-            (
-                "auth_roles_tenant_id_pipeline_stage_id_fkey",
-                "auth.role",
-                vec!["pipelineStageId"],
-            ),
-            ("catalog_prices_tenant_id_code_key", "catalog.product", vec![]),
-            ("auth_roles_pkey", "auth.role", vec![]),
-        ] {
-            assert_eq!(
-                constrained_fields(constraint, kind, fields.iter()),
-                expected,
-                "{constraint}"
-            );
-        }
     }
 }

@@ -22,7 +22,7 @@ pub(super) async fn restore(
         Some(requested) => entity.store(tx, std::slice::from_ref(requested)).await,
         None => entity.remove(tx, &[id]).await.map(|()| Vec::new()),
     };
-    let dropped = written.map_err(|error| violated(error, claimed))?;
+    let dropped = written.map_err(|error| violated(tx, error, claimed))?;
     let restored = entity.snapshots(tx, &[id], claimed.info.depth()).await?.remove(&id);
     let fields: Vec<String> = changes::differing(entity.tracking(), claimed.requested.as_ref(), restored.as_ref())
         .into_iter()

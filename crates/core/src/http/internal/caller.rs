@@ -39,6 +39,11 @@ impl InternalCaller {
         }
     }
 
+    /// Returns the tenant in which the request acts.
+    pub(super) fn tenant(&self) -> Uuid {
+        self.identity.tenant
+    }
+
     /// Returns the organization that the request selects.
     pub(super) fn organization(&self) -> Option<Uuid> {
         self.organization

@@ -8,25 +8,33 @@ mod caller;
 mod service;
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix_web::http::Method;
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
+use uuid::Uuid;
 
 pub use caller::InternalCaller;
 pub(super) use caller::caller_of;
 
 use crate::error::{Error, Result};
 use crate::platform::{Platform, Runtime};
+use crate::shares::{Share, Shares};
 
 /// Longest time of a request, its wait for a slot included. The request is then dropped and its transaction rolled back.
 pub const LONGEST: Duration = Duration::from_secs(10);
-/// Maximum number of requests that wait for a slot.
+/// Maximum number of requests under way.
+const AT_ONCE: usize = 4;
+/// Maximum number of requests of one tenant that are under way.
+const AT_ONCE_OF_TENANT: usize = 2;
+/// Maximum number of requests that wait.
 const MOST_WAITING: usize = 64;
+/// Maximum number of requests of one tenant that wait, so that it leaves queue positions to others.
+const MOST_WAITING_OF_TENANT: usize = 16;
 /// Maximum number of connections to the database that the thread opens.
 pub const CONNECTIONS: usize = 4;
 
@@ -66,18 +74,39 @@ impl InternalResponse {
 struct PendingRequest {
     request: InternalRequest,
     response: oneshot::Sender<Result<InternalResponse>>,
+    position: InternalPosition,
+}
+
+/// The position of a request that waits or is under way, among those of its tenant and of the process; released when dropped.
+struct InternalPosition {
+    _of_tenant: Share<Uuid>,
+    _of_process: OwnedSemaphorePermit,
 }
 
 /// The thread that serves requests from inside. The first request starts it.
-#[derive(Debug, Default)]
-pub(crate) struct InternalRequests(Mutex<State>);
+#[derive(Debug)]
+pub(crate) struct InternalRequests {
+    state: Mutex<State>,
+    of_tenants: Shares<Uuid>,
+    of_process: Arc<Semaphore>,
+}
+
+impl Default for InternalRequests {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            of_tenants: Shares::default(),
+            of_process: Arc::new(Semaphore::new(AT_ONCE + MOST_WAITING)),
+        }
+    }
+}
 
 #[derive(Default)]
 enum State {
     #[default]
     Idle,
     Running {
-        requests: mpsc::Sender<PendingRequest>,
+        requests: mpsc::UnboundedSender<PendingRequest>,
         thread: JoinHandle<()>,
     },
     Closed,
@@ -94,15 +123,28 @@ impl fmt::Debug for State {
 }
 
 impl InternalRequests {
-    /// Returns the channel to the thread; starts the thread if it does not run.
-    fn channel(&self, runtime: &Runtime) -> Result<mpsc::Sender<PendingRequest>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Takes a queue position for a request of this tenant.
+    fn position(&self, tenant: Uuid) -> Result<InternalPosition> {
+        let of_tenant = self.of_tenants.take(tenant, AT_ONCE_OF_TENANT + MOST_WAITING_OF_TENANT);
+        let of_process = Arc::clone(&self.of_process).try_acquire_owned().ok();
+        match of_tenant.zip(of_process) {
+            Some((of_tenant, of_process)) => Ok(InternalPosition {
+                _of_tenant: of_tenant,
+                _of_process: of_process,
+            }),
+            None => Err(Error::Unavailable("too many requests from inside wait".into())),
+        }
+    }
+
+    /// Returns the channel to the thread; starts the thread if it does not run. The queue positions bound what is in the channel.
+    fn channel(&self, runtime: &Runtime) -> Result<mpsc::UnboundedSender<PendingRequest>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &*state {
             State::Running { requests, .. } if !requests.is_closed() => return Ok(requests.clone()),
             State::Closed => return Err(Error::Unavailable("requests from inside have ended".into())),
             State::Running { .. } | State::Idle => {}
         }
-        let (requests, pending) = mpsc::channel(MOST_WAITING);
+        let (requests, pending) = mpsc::unbounded_channel();
         let runtime = Runtime {
             platform: runtime.platform.clone(),
             database: runtime.database.for_worker(CONNECTIONS),
@@ -116,7 +158,7 @@ impl InternalRequests {
     }
 
     fn close(&self) -> Option<JoinHandle<()>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *state, State::Closed) {
             State::Running { thread, .. } => Some(thread),
             State::Idle | State::Closed => None,
@@ -138,13 +180,21 @@ impl Runtime {
     /// transaction rolled back, as it is when this future is dropped.
     ///
     /// # Errors
-    /// Unavailable when too many requests wait, or requests from inside have ended; internal when the path or a header is invalid.
+    /// Unavailable when too many requests of the caller's tenant or of all tenants wait, or requests from inside have ended; internal when the path or a
+    /// header is invalid.
     pub async fn request(&self, request: InternalRequest) -> Result<Option<InternalResponse>> {
-        let requests = self.platform.services::<InternalRequests>().channel(self)?;
+        let internal = self.platform.services::<InternalRequests>();
+        let position = internal.position(request.caller.tenant())?;
+        let requests = internal.channel(self)?;
         let (response, received) = oneshot::channel();
+        let pending = PendingRequest {
+            request,
+            response,
+            position,
+        };
         requests
-            .try_send(PendingRequest { request, response })
-            .map_err(|_| Error::Unavailable("too many requests from inside wait".into()))?;
+            .send(pending)
+            .map_err(|_| Error::Unavailable("requests from inside have ended".into()))?;
         drop(requests);
         match timeout(LONGEST, received).await {
             Ok(Ok(response)) => response.map(Some),

@@ -14,16 +14,17 @@ use actix_web::web::Bytes;
 use actix_web::{App, HttpMessage, rt, web};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::mpsc::Receiver;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
+use uuid::Uuid;
 
-use super::{InternalRequest, InternalResponse, LONGEST, PendingRequest};
+use super::{AT_ONCE, AT_ONCE_OF_TENANT, InternalRequest, InternalResponse, LONGEST, PendingRequest};
 use crate::error::{Error, Result};
 use crate::http::{Routes, not_found};
 use crate::platform::{API_PREFIX, Runtime};
+use crate::turns::Turns;
 
-/// Maximum number of requests under way.
-const AT_ONCE: usize = 4;
 /// Time after which a request is dropped although its sender, whose runtime may be blocked, has not stopped waiting.
 const MARGIN: Duration = Duration::from_secs(2);
 /// Largest body of a response that is returned, in bytes.
@@ -32,13 +33,20 @@ const LARGEST_BODY: usize = 8 * 1024 * 1024;
 const ORGANIZATION: HeaderName = HeaderName::from_static("x-organization-id");
 
 /// Starts the thread. It ends when the channel is closed and empty.
-pub(super) fn start(runtime: Runtime, pending: Receiver<PendingRequest>) -> Result<JoinHandle<()>> {
+pub(super) fn start(runtime: Runtime, pending: UnboundedReceiver<PendingRequest>) -> Result<JoinHandle<()>> {
     let thread = thread::Builder::new().name("internal-requests".to_owned());
     let thread = thread.spawn(move || rt::System::new().block_on(serve(runtime, pending)));
     thread.map_err(|error: io::Error| Error::Unavailable(error.into()))
 }
 
-async fn serve(runtime: Runtime, mut pending: Receiver<PendingRequest>) {
+/// The slots of requests under way. A request waits for those of its own tenant first and holds no slot of the thread meanwhile, so that a tenant with many
+/// requests does not delay the others.
+struct ThreadSlots {
+    of_tenants: Turns<Uuid>,
+    of_thread: Semaphore,
+}
+
+async fn serve(runtime: Runtime, mut pending: UnboundedReceiver<PendingRequest>) {
     let app = App::new().configure(|service| {
         let routes = Routes::of(runtime.platform.modules());
         let api = web::scope(API_PREFIX)
@@ -53,12 +61,16 @@ async fn serve(runtime: Runtime, mut pending: Receiver<PendingRequest>) {
         tracing::error!("could not serve requests from inside");
         return;
     };
+    let slots = ThreadSlots {
+        of_tenants: Turns::new(AT_ONCE_OF_TENANT),
+        of_thread: Semaphore::new(AT_ONCE),
+    };
     let mut running = FuturesUnordered::new();
     loop {
         tokio::select! {
             Some(()) = running.next() => {}
-            next = pending.recv(), if running.len() < AT_ONCE => match next {
-                Some(next) => running.push(respond(&service, next)),
+            next = pending.recv() => match next {
+                Some(next) => running.push(respond(&service, &slots, next)),
                 None => break,
             },
         }
@@ -66,22 +78,31 @@ async fn serve(runtime: Runtime, mut pending: Receiver<PendingRequest>) {
     while running.next().await.is_some() {}
 }
 
-/// Responds to a request, unless its sender stops waiting before: then the request is dropped.
-async fn respond<S, B>(service: &S, pending: PendingRequest)
+/// Waits for a slot and responds to a request, unless its sender stops waiting before: then the request is dropped.
+async fn respond<S, B>(service: &S, slots: &ThreadSlots, pending: PendingRequest)
 where
     S: Service<Request, Response = ServiceResponse<B>, Error = actix_web::Error>,
     B: MessageBody,
 {
-    let PendingRequest { request, mut response } = pending;
+    let PendingRequest {
+        request,
+        mut response,
+        position: _position,
+    } = pending;
     if response.is_closed() {
         return;
     }
+    let responded = async {
+        let _of_tenant = slots.of_tenants.take(request.caller.tenant(), LONGEST).await?;
+        let _of_thread = slots.of_thread.acquire().await.ok()?;
+        Some(call(service, request).await)
+    };
     let outcome = tokio::select! {
         biased;
         () = response.closed() => return,
-        outcome = timeout(LONGEST + MARGIN, call(service, request)) => outcome,
+        outcome = timeout(LONGEST + MARGIN, responded) => outcome,
     };
-    let Ok(outcome) = outcome else { return };
+    let Ok(Some(outcome)) = outcome else { return };
     // The sender may have stopped waiting in this instant.
     let _unread = response.send(outcome);
 }

@@ -73,6 +73,9 @@ const RESPONSE: &[(&str, &str, bool)] = &[
     ),
 ];
 
+/// Component of the parameter `If-Match` of a file, whose values are entity tags.
+const IF_MATCH_TAG: &str = "If-Match-Tag";
+
 const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$";
 
 const QUOTED_INSTANT: &str =
@@ -92,6 +95,10 @@ fn request_header(name: &str) -> (&'static str, Value) {
         "If-Match" => (
             "The `updatedAt` that was read, in quotes: 409 when the resource has changed since. `*` compares nothing.",
             json!({"anyOf": [{"const": "*"}, {"type": "string", "pattern": QUOTED_INSTANT}]}),
+        ),
+        IF_MATCH_TAG => (
+            "Entity tags: 412 when none of them is that of the file. `*` compares nothing.",
+            json!({"type": "string"}),
         ),
         "X-Expected-Updated-At" => (
             "The same without quotes; `If-Match` counts where both are sent, unless it is `*`.",
@@ -130,38 +137,44 @@ fn request_header(name: &str) -> (&'static str, Value) {
     }
 }
 
-/// Returns the headers that a request to this endpoint may have, besides its credential.
+/// Returns the headers that a request to this endpoint may have, besides its credential, by the names of their components.
 pub(super) fn of_request(info: &EndpointInfo) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id"];
     if info.access != Access::Public {
         names.extend(["X-Tenant-Id", "X-Organization-Id"]);
-        if !matches!(info.method, Method::GET | Method::POST) {
+        if info.runs_commands && !matches!(info.method, Method::GET | Method::POST) {
             names.extend(["If-Match", "X-Expected-Updated-At"]);
         }
     }
     if info.idempotent {
         names.push("Idempotency-Key");
     }
-    if info.responses.contains(&304) {
+    if has_tag(info) {
         names.push("If-None-Match");
     }
     if info.downloads {
+        names.extend(has_tag(info).then_some(IF_MATCH_TAG));
         names.extend(["If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"]);
     }
     names.extend(info.request_headers);
     names
 }
 
+/// Returns whether the success of an endpoint carries an entity tag.
+fn has_tag(info: &EndpointInfo) -> bool {
+    info.is_tagged && info.responses.contains(&304)
+}
+
 /// Returns references to the headers of a success of this endpoint.
 pub(super) fn of_success(info: &EndpointInfo) -> Map<String, Value> {
     let mut names = EVERYWHERE.to_vec();
-    if info.access != Access::Public && info.method != Method::GET {
+    if info.access != Access::Public && info.runs_commands {
         names.extend(["X-Operation", "X-Rule-Messages"]);
     }
     if info.idempotent {
         names.push("Idempotency-Replayed");
     }
-    if info.responses.contains(&304) {
+    if has_tag(info) {
         names.push("ETag");
     }
     if info.downloads {
@@ -220,12 +233,16 @@ pub(super) fn response_components(names: impl IntoIterator<Item = String>) -> Ma
     names.into_iter().map(component).collect()
 }
 
-/// Returns the request headers that are referred to.
+/// Returns the request headers that are referred to, by the names of their components.
 pub(super) fn request_components(names: impl IntoIterator<Item = &'static str>) -> Map<String, Value> {
     let component = |name: &'static str| {
         let (text, schema) = request_header(name);
+        let header = match name {
+            IF_MATCH_TAG => "If-Match",
+            name => name,
+        };
         let mut header =
-            json!({"name": name, "in": "header", "required": false, "description": text, "schema": schema});
+            json!({"name": header, "in": "header", "required": false, "description": text, "schema": schema});
         if name == "If-Match" {
             header["example"] = json!("\"2026-11-20T08:15:30.123Z\"");
         }

@@ -2,6 +2,7 @@
 
 mod headers;
 mod rejections;
+mod required;
 mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +52,7 @@ impl Draft {
         }
         let (mut known, wrong) = schemas.finish();
         problems.extend(wrong);
+        required::of_responses(paths.values().flat_map(Map::values), &mut known);
         for (name, schema) in rejections::schemas() {
             if known.insert(name.clone(), schema).is_some() {
                 problems.insert(format!("the schema name `{name}` is core's: give the type another one"));
@@ -185,7 +187,7 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
 
     let mut responses = operation["responses"].take().as_object().cloned().unwrap_or_default();
     for (status, response) in &mut responses {
-        complete(response, info);
+        complete(response, info, schemas);
         if status != "204" && status.starts_with('2') && response["content"].is_null() {
             problems.insert(format!(
                 "{} {} does not say its content type: `.produces(&[...])`",
@@ -197,7 +199,7 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
         let description = if *status == 304 { "Not Modified" } else { "Success" };
         let mut response = json!({"description": description, "headers": headers::of_success(info)});
         if *status == 206 {
-            complete(&mut response, info);
+            complete(&mut response, info, schemas);
         }
         responses.insert(status.to_string(), response);
     }
@@ -212,7 +214,7 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
 }
 
 /// Adds the declared headers and content types to a success that its type describes.
-fn complete(response: &mut Value, info: &EndpointInfo) {
+fn complete(response: &mut Value, info: &EndpointInfo, schemas: &mut Schemas) {
     let own = response["headers"].take();
     let own: Vec<&str> = own
         .as_object()
@@ -223,8 +225,11 @@ fn complete(response: &mut Value, info: &EndpointInfo) {
     let mut all = headers::of_success(info);
     all.extend(headers::references(&own));
     response["headers"] = Value::Object(all);
-    if !info.media.is_empty() {
-        let content: Map<String, Value> = info.media.iter().map(|media| media_type(media)).collect();
+    let mut content: Map<String, Value> = info.media.iter().map(|media| media_type(media)).collect();
+    if let Some(json) = info.json {
+        content.insert("application/json".to_owned(), json!({"schema": json(schemas)}));
+    }
+    if !content.is_empty() {
         response["content"] = Value::Object(content);
     }
     if info.or_page {
@@ -251,4 +256,150 @@ fn media_type(media: &str) -> (String, Value) {
         json!({})
     };
     (media.to_owned(), json!({"schema": schema}))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::StatusCode;
+
+    use super::*;
+    use crate::context::{RequestContext, Visitor};
+    use crate::error::{Error, Result};
+    use crate::http::{Attempt, Conditions, Done, FileResponse, Id, Json, Query, Raw, Redirect};
+
+    async fn delete_note(_context: RequestContext) -> Result<Json<Done>> {
+        Ok(Json(Done::OK))
+    }
+
+    async fn send_note(_visitor: Visitor) -> Result<Json<Done>> {
+        Ok(Json(Done::OK))
+    }
+
+    async fn read_file(_visitor: Visitor, _conditions: Conditions) -> Result<FileResponse> {
+        Err(Error::internal("the file is only described"))
+    }
+
+    async fn go_on(_visitor: Visitor, _query: Attempt<Query<Id>>) -> Result<Redirect> {
+        let location = "/".to_owned();
+        Ok(Redirect { location })
+    }
+
+    async fn read_text(_visitor: Visitor) -> Result<Raw> {
+        Ok(Raw {
+            status: StatusCode::OK,
+            content_type: "application/json",
+            bytes: r#""text""#.into(),
+            headers: Vec::new(),
+        })
+    }
+
+    /// Returns the description of the only endpoint.
+    fn described(declare: impl FnOnce(&mut Routes)) -> Value {
+        let mut routes = Routes::default();
+        declare(&mut routes);
+        let document = document(&routes).expect("a sound document");
+        let methods = document["paths"].as_object().into_iter().flat_map(Map::values);
+        let mut operations = methods.filter_map(Value::as_object).flat_map(Map::values);
+        operations.next().cloned().expect("an endpoint")
+    }
+
+    /// Returns the names of the parameters that are headers, of the headers of a success, and of the statuses, as far as `names` has them.
+    fn found(operation: &Value, names: &[&str]) -> Vec<String> {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let parameters = parameters.filter_map(|parameter| parameter["$ref"].as_str()?.rsplit('/').next());
+        let responses = operation["responses"].as_object().into_iter().flatten();
+        let headers = responses.clone().filter(|(status, _)| status.starts_with('2'));
+        let headers = headers.filter_map(|(_, response)| response["headers"].as_object());
+        let all = parameters
+            .chain(headers.flat_map(|headers| headers.keys().map(String::as_str)))
+            .chain(responses.map(|(status, _)| status.as_str()));
+        let mut found: Vec<String> = all.filter(|name| names.contains(name)).map(str::to_owned).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn what_only_commands_have_is_not_described_without_one() {
+        let of_commands = [
+            "409",
+            "422",
+            "If-Match",
+            "X-Expected-Updated-At",
+            "X-Operation",
+            "X-Rule-Messages",
+        ];
+        let with = described(|routes| {
+            routes.delete("/note", Access::Authenticated, delete_note);
+        });
+        let without = described(|routes| {
+            routes
+                .delete("/note", Access::Authenticated, delete_note)
+                .without_command();
+        });
+        let posted = described(|routes| {
+            routes
+                .post("/note", Access::Authenticated, delete_note)
+                .without_command();
+        });
+
+        assert_eq!(found(&with, &of_commands), of_commands);
+        assert_eq!(found(&without, &of_commands), [""; 0]);
+        assert_eq!(found(&posted, &["Idempotency-Key", "X-Operation"]), [""; 0]);
+    }
+
+    #[test]
+    fn the_conditions_of_a_file_are_described() {
+        let tags = ["ETag", "If-Match-Tag", "If-None-Match"];
+        let tagged = described(|routes| {
+            routes.get("/file", Access::Public, read_file).downloads(&["*/*"]);
+        });
+        let untagged = described(|routes| {
+            routes
+                .get("/file", Access::Public, read_file)
+                .downloads(&["*/*"])
+                .without_tag();
+        });
+
+        assert_eq!(found(&tagged, &tags), tags);
+        assert_eq!(found(&untagged, &tags), [""; 0]);
+        assert_eq!(
+            found(&untagged, &["304", "412", "Last-Modified"]),
+            ["304", "412", "Last-Modified"]
+        );
+    }
+
+    #[test]
+    fn an_endpoint_that_takes_any_input_has_no_400() {
+        let any = described(|routes| {
+            routes.get("/next", Access::Public, go_on).takes_any_input();
+        });
+        let valid = described(|routes| {
+            routes.get("/next", Access::Public, go_on);
+        });
+        let none = described(|routes| {
+            routes.get("/note", Access::Public, send_note);
+        });
+
+        assert_eq!(found(&valid, &["400"]), ["400"]);
+        assert_eq!(found(&any, &["400"]), [""; 0]);
+        assert_eq!(found(&none, &["400"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_raw_body_may_be_json_with_a_schema() {
+        let operation = described(|routes| {
+            routes
+                .get("/text", Access::Public, read_text)
+                .produces(&["application/json", "text/plain; charset=utf-8"])
+                .produces_json::<Id>();
+        });
+
+        let content = &operation["responses"]["200"]["content"];
+        assert_eq!(content["application/json"]["schema"]["required"], json!(["id"]));
+        assert_eq!(
+            content["text/plain; charset=utf-8"]["schema"],
+            json!({"type": "string"})
+        );
+    }
 }

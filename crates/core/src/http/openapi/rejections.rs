@@ -22,7 +22,7 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     let mut statuses = BTreeSet::from([500, 503]);
     let is_public = info.access == Access::Public;
     let reads = info.method == Method::GET;
-    if has_input || !is_public {
+    if (has_input && !info.takes_any_input) || !is_public {
         statuses.insert(400);
     }
     if info.path.contains('{') {
@@ -34,7 +34,7 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
     }
     if !reads {
         statuses.insert(408);
-        if !is_public {
+        if !is_public && info.runs_commands {
             // 409 and 422: a failed precondition, a conflicting idempotency key, or an interceptor.
             statuses.extend([409, 422]);
         }

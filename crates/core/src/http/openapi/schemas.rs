@@ -23,10 +23,15 @@ struct Known {
 }
 
 impl Schemas {
-    /// Returns a reference to the schema of `T`, and adds the schema with all schemas that it refers to.
+    /// Returns a reference to the schema of `T`, and adds the schema with all schemas that it refers to. For a type of the standard library,
+    /// returns its schema itself: all types `Vec<T>` have one name. The schema of a `Vec<T>` contains that of `T`; the derived schema of a struct
+    /// around the list refers to it.
     pub fn reference<T: ToSchema>(&mut self) -> RefOr<Schema> {
-        let name = T::name().into_owned();
         let of = type_name::<T>();
+        if is_of_standard_library(of) {
+            return self.inline::<T>();
+        }
+        let name = T::name().into_owned();
         if self.known.get(&name).is_none_or(|known| known.of != Some(of)) {
             self.add(name.clone(), T::schema(), Some(of));
             self.add_inner::<T>();
@@ -69,6 +74,13 @@ impl Schemas {
         let schemas = self.known.into_iter().map(|(name, known)| (name, json!(known.schema)));
         (schemas.collect(), self.problems)
     }
+}
+
+/// Returns whether the standard library has this type: the name of the schema of a generic one (`Vec`) says nothing of its parameters.
+fn is_of_standard_library(type_name: &str) -> bool {
+    ["alloc::", "core::", "std::"]
+        .iter()
+        .any(|library| type_name.starts_with(library))
 }
 
 #[cfg(test)]
@@ -124,6 +136,21 @@ mod tests {
         );
         // The nested type of the second page has the name of the item of the first one.
         assert_eq!(problems.len(), 1, "{problems:?}");
+    }
+
+    #[test]
+    fn lists_of_several_types_have_their_schemas_in_place() {
+        let mut schemas = Schemas::default();
+        let list = json!(schemas.reference::<Vec<one::Item>>());
+        let other = json!(schemas.reference::<Vec<other::Inner>>());
+
+        let (known, problems) = schemas.finish();
+
+        assert_eq!((known, problems), (Map::new(), BTreeSet::new()));
+        for (list, field) in [(list, "id"), (other, "count")] {
+            assert_eq!(list["type"], "array", "{list}");
+            assert_eq!(list["items"]["required"], json!([field]), "{list}");
+        }
     }
 
     #[test]
