@@ -4,20 +4,21 @@ use std::time::Duration;
 
 use backoffice_core::config::{ConfigError, SecretKey, duration, read_secret};
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// Settings of accounts and sessions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
     /// Life of an access token; never beyond its session. Default 8 h.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "access_token_ttl")]
     pub access_token_ttl: Duration,
     /// Life of a session. Default 8 h.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "session_ttl")]
     pub session_ttl: Duration,
     /// Life of a remembered session. Default 30 days.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "remember_ttl")]
     pub remember_ttl: Duration,
     /// Most sessions of one user; a further one ends the oldest. Default 50.
     pub sessions_per_user: i64,
@@ -29,10 +30,12 @@ pub struct AuthConfig {
     /// Consents.
     pub consent: ConsentConfig,
     /// Rules for passwords.
+    #[serde(deserialize_with = "password")]
     pub password: PasswordConfig,
     /// Cost of password hashing.
     pub argon2: Argon2Config,
     /// Signing in.
+    #[serde(deserialize_with = "login")]
     pub login: LoginConfig,
     /// The caller's own profile.
     pub profile: ProfileConfig,
@@ -82,7 +85,7 @@ pub struct ConsentConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PasswordConfig {
-    /// Shortest password in characters. Default 8.
+    /// Shortest password in characters, at most `max_length`. Default 8.
     pub min_length: usize,
     /// Longest password in characters. Default 256.
     pub max_length: usize,
@@ -112,7 +115,7 @@ pub struct Argon2Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoginConfig {
-    /// Most accounts of one address that are tried. Default 5.
+    /// Most accounts of one address that are tried, at least 1. Default 5.
     pub max_candidates: i64,
     /// Minimum time between a request and the response to a failed sign-in. Default 250 ms.
     #[serde(deserialize_with = "duration")]
@@ -149,13 +152,74 @@ impl Default for LinkConfig {
     }
 }
 
-fn some_duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     duration(deserializer).map(Some)
 }
 
+/// Shortest lifetime: tokens and cookies count whole seconds.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Reads a lifetime. The error of a section names the section only, so this one names the setting.
+fn lifetime<'de, D: Deserializer<'de>>(setting: &str, deserializer: D) -> Result<Duration, D::Error> {
+    let read = duration(deserializer)?;
+    match read < SHORTEST {
+        true => Err(D::Error::custom(ConfigError::new(setting, "must be at least 1s"))),
+        false => Ok(read),
+    }
+}
+
+fn access_token_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    lifetime("auth.access_token_ttl", deserializer)
+}
+
+fn session_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    lifetime("auth.session_ttl", deserializer)
+}
+
+fn remember_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    lifetime("auth.remember_ttl", deserializer)
+}
+
+fn password<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PasswordConfig, D::Error> {
+    PasswordConfig::deserialize(deserializer)?
+        .checked()
+        .map_err(D::Error::custom)
+}
+
+fn login<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LoginConfig, D::Error> {
+    LoginConfig::deserialize(deserializer)?
+        .checked()
+        .map_err(D::Error::custom)
+}
+
+impl PasswordConfig {
+    /// Rejects rules that no password meets.
+    fn checked(self) -> Result<Self, ConfigError> {
+        if self.min_length > self.max_length {
+            let message = format!("must be at most auth.password.max_length, which is {}", self.max_length);
+            return Err(ConfigError::new("auth.password.min_length", message));
+        }
+        Ok(self)
+    }
+}
+
+impl LoginConfig {
+    /// Rejects a number with which no user could sign in.
+    fn checked(self) -> Result<Self, ConfigError> {
+        if self.max_candidates < 1 {
+            return Err(ConfigError::new("auth.login.max_candidates", "must be at least 1"));
+        }
+        Ok(self)
+    }
+}
+
 impl LinkConfig {
-    /// Rejects a link without a token.
+    /// Rejects a link without a token, and a token without a life. `setting` is the one of the link.
     pub(crate) fn check(&self, setting: &str) -> Result<(), ConfigError> {
+        if self.ttl.is_some_and(|ttl| ttl < SHORTEST) {
+            let setting = setting.replace(".link", ".ttl");
+            return Err(ConfigError::new(setting, "must be at least 1s"));
+        }
         match self.link.contains("{token}") {
             true => Ok(()),
             false => Err(ConfigError::new(setting, "must contain {token}")),
@@ -291,5 +355,50 @@ impl AutologinConfig {
             self.password_file.as_ref(),
         )
         .map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backoffice_core::config::Config;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<AuthConfig, ConfigError> {
+        let config: AuthConfig = Config::from_toml(text).expect("toml").section("auth")?;
+        config.reset.check("auth.reset.link")?;
+        config.invite.check("auth.invite.link")?;
+        Ok(config)
+    }
+
+    #[test]
+    fn unusable_values_are_rejected_by_name() {
+        for (text, named) in [
+            ("access_token_ttl = '0s'", "auth.access_token_ttl"),
+            ("session_ttl = 0", "auth.session_ttl"),
+            ("remember_ttl = '999ms'", "auth.remember_ttl"),
+            ("reset.ttl = '0s'", "auth.reset.ttl"),
+            ("invite.ttl = '0s'", "auth.invite.ttl"),
+            ("login.max_candidates = 0", "auth.login.max_candidates"),
+            ("login.max_candidates = -1", "auth.login.max_candidates"),
+            ("password.min_length = 257", "auth.password.min_length"),
+            ("password.max_length = 7", "auth.password.min_length"),
+            ("reset.link = 'https://office.example'", "auth.reset.link"),
+        ] {
+            let error = read(&format!("[auth]\n{text}\n")).expect_err("unusable");
+            assert!(error.to_string().contains(named), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_usable_values_are_read() {
+        let text = "[auth]\naccess_token_ttl = '1s'\nsession_ttl = 1\nremember_ttl = '1000ms'\nreset.ttl = '1s'\n\
+            login.max_candidates = 1\npassword.min_length = 256\n";
+
+        let config = read(text).expect("usable");
+
+        assert_eq!((config.login.max_candidates, config.password.min_length), (1, 256));
+        assert_eq!(config.remember_ttl, SHORTEST);
+        read("").expect("the defaults");
     }
 }

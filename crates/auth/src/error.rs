@@ -133,6 +133,7 @@ impl Error {
         let field = match self {
             Self::CannotDeleteSelf => "id",
             Self::CannotDeactivateSelf => "isActive",
+            Self::CurrentPasswordRequired => "email",
             _ => return self.into(),
         };
         Rejection::undo_conflict(&[field]).into()

@@ -138,6 +138,8 @@ fn register(registry: &mut Registry) {
         .job::<mails::jobs::SendReset>()
         .job::<mails::jobs::NotifyOfPassword>()
         .job::<mails::jobs::NotifyOldAddress>()
+        .job::<sessions::erase::EraseEnded>()
+        .schedule::<sessions::erase::EraseEnded>(sessions::erase::SCHEDULE, sessions::erase::EVERY)
         .command::<commands::UpdateSidebarPreference>()
         .command::<commands::UpdateRoleSidebarPreference>()
         .command::<commands::DeleteRoleSidebarPreference>()

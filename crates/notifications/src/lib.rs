@@ -39,6 +39,7 @@ pub static MODULE: Module = Module {
     navigation: navigation::NAVIGATION,
     nav_titles: navigation::NAV_TITLES,
     config_sections: &["notifications"],
+    rate_limits: jobs::MAIL_LIMITS,
     migrations: Some(MIGRATIONS),
     routes: http::routes,
     register,

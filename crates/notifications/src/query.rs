@@ -51,6 +51,7 @@ pub(crate) struct Notification {
 impl Sortable for Notification {
     const SORT_FIELDS: &'static [SortField] = &[SortField::time("createdAt", "notifications_notifications.created_at")];
     const PAGE_SIZE: u32 = 20;
+    const SEARCHES: bool = false;
 }
 
 /// Filter of a list.

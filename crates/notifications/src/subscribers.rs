@@ -2,12 +2,12 @@
 
 use backoffice_core::Result;
 use backoffice_core::context::Call;
+use backoffice_core::db::Recurring;
 use backoffice_core::events::{StoredEvent, Subscriber};
-use diesel::{ExpressionMethods, QueryDsl, delete};
+use diesel::sql_query;
+use diesel::sql_types::Uuid as SqlUuid;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
-
-use crate::schema::{notifications_notifications as notifications, notifications_preferences as preferences};
 
 /// Deletes the notifications and preferences of deleted users.
 pub(crate) const FORGET_USER: Subscriber = Subscriber {
@@ -17,18 +17,26 @@ pub(crate) const FORGET_USER: Subscriber = Subscriber {
     replay: false,
 };
 
+/// The deletion of a user may be undone before its event arrives: a user who is back keeps everything.
+const FORGET: [&str; 2] = [
+    "delete from notifications_notifications where tenant_id = $1 and recipient_user_id = $2
+     and not exists (select from auth_users u where u.tenant_id = $1 and u.id = $2 and u.deleted_at is null)",
+    "delete from notifications_preferences where tenant_id = $1 and user_id = $2
+     and not exists (select from auth_users u where u.tenant_id = $1 and u.id = $2 and u.deleted_at is null)",
+];
+
 async fn forget(connection: &mut AsyncPgConnection, _call: &Call, event: &StoredEvent) -> Result<()> {
     let id = event.payload.get("id").and_then(|id| id.as_str());
     let Some(user) = id.and_then(|id| id.parse::<Uuid>().ok()) else {
         return Ok(());
     };
-    delete(notifications::table.filter(notifications::tenant_id.eq(event.tenant_id)))
-        .filter(notifications::recipient_user_id.eq(user))
-        .execute(&mut *connection)
-        .await?;
-    delete(preferences::table.filter(preferences::tenant_id.eq(event.tenant_id)))
-        .filter(preferences::user_id.eq(user))
-        .execute(connection)
-        .await?;
+    for statement in FORGET {
+        sql_query(statement)
+            .bind::<SqlUuid, _>(event.tenant_id)
+            .bind::<SqlUuid, _>(user)
+            .prepared()
+            .execute(&mut *connection)
+            .await?;
+    }
     Ok(())
 }

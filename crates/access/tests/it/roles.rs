@@ -103,6 +103,28 @@ async fn only_the_role_of_the_team_is_replaced_and_an_undo_restores_it() {
 }
 
 #[actix_web::test]
+async fn a_changed_role_is_announced_with_its_name() {
+    let fixture = Fixture::new().await;
+    let id = fixture.invited("anna@example.com", "viewer").await;
+
+    assert_eq!(fixture.change_role(&fixture.a.token, id, "dispatcher").await.0, 200);
+
+    let events = "select o.name, o.payload, o.feature from core_outbox_events o \
+        join audit_action_logs l on l.tenant_id = o.tenant_id and l.id = o.log_id \
+        where l.command_id = 'access.user.change_role' order by o.seq";
+    let payload = json!({"id": id, "tenantId": fixture.a.id, "organizationId": fixture.a.organization});
+    let mut with_role = payload.clone();
+    with_role["role"] = json!("dispatcher");
+    assert_eq!(
+        fixture.app.rows(events).await,
+        [
+            json!({"name": "auth.user.updated", "payload": payload, "feature": "auth.users.list"}),
+            json!({"name": "access.user.role_changed", "payload": with_role, "feature": "access.users.view"}),
+        ]
+    );
+}
+
+#[actix_web::test]
 async fn the_same_role_again_changes_and_logs_nothing() {
     let fixture = Fixture::new().await;
     let id = fixture.invited("anna@example.com", "viewer").await;

@@ -1,7 +1,7 @@
 //! Creation of keys.
 
 use backoffice_auth::RoleToHold;
-use backoffice_core::http::{Cookies, Created, Json, given};
+use backoffice_core::http::{Created, Json, given};
 use backoffice_core::input::{Bounded, Input, Validator};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Scope, Timestamp, VisibleTenants};
 use secrecy::ExposeSecret;
@@ -61,7 +61,7 @@ pub(super) struct CreatedKey {
     expires_at: Option<Timestamp>,
 }
 
-pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Cookies<Created<CreatedKey>>> {
+pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> Result<Created<CreatedKey>> {
     let new = body.0;
     // Reports every invalid field before a missing tenant or organization.
     KeyFields::new(&ctx, &new.name, new.description.as_ref(), new.expires_at)?;
@@ -86,10 +86,7 @@ pub(super) async fn create_api_key(ctx: RequestContext, body: Json<NewKey>) -> R
     } else {
         ctx.with_scope(Scope::new(VisibleTenants::All, Some(tenant)))
     };
-    let response = |outcome: KeyCreated| Cookies {
-        response: Created(created(&command, outcome)),
-        cookies: Vec::new(),
-    };
+    let response = |outcome: KeyCreated| Created(created(&command, outcome));
     ctx.execute(&command, response).await
 }
 

@@ -1,4 +1,5 @@
-//! Keys. Role links are part of a key. A deleted key remains as a tombstone that no longer authenticates.
+//! Keys. Role links are part of a key. A deleted key remains as a tombstone that no longer authenticates,
+//! until the log entries about it are dropped.
 
 use std::collections::BTreeSet;
 
@@ -79,6 +80,7 @@ impl Entity for Key {
     const VOLATILE: &'static [&'static str] = &["lastUsedAt", "updatedAt"];
     const SECRET: &'static [&'static str] = &["keyHash"];
     const NOT_FOUND: &'static str = "API key not found";
+    const TOMBSTONES: Option<&'static str> = Some("api_keys_keys");
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {

@@ -9,6 +9,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
 
+/// An ancestor that is deleted, has expired or was purged is missing from the count `usable`, so the keys that it created are not usable.
 const CANDIDATES: &str = "select k.tenant_id, k.id, k.organization_id, k.name, k.key_hash, least(k.expires_at, line.ends) as expires_at, \
     k.deleted_at is null and (k.expires_at is null or k.expires_at > $2) \
     and line.usable = cardinality(k.creator_keys) \

@@ -7,9 +7,10 @@ use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Detail, Rejection, Result};
 use uuid::Uuid;
 
+use crate::mails::jobs;
 use crate::{consents, navigation, roles, sessions, sidebar, users};
 
-/// The rate limits of the endpoints.
+/// The rate limits of the endpoints, and of the notices that jobs send.
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[
     sessions::http::AUTOLOGIN_BY_IP,
     users::http::RESEND_BY_TARGET,
@@ -25,6 +26,8 @@ pub(crate) const RATE_LIMITS: &[RateLimit] = &[
     sessions::http::LOGIN_BY_ACCOUNT,
     sessions::http::REFRESH_BY_IP,
     sessions::http::REFRESH_BY_TOKEN,
+    jobs::PASSWORD_NOTICES,
+    jobs::ADDRESS_NOTICES,
 ];
 
 pub(crate) fn routes(routes: &mut Routes) {

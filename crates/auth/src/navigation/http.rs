@@ -76,7 +76,7 @@ struct MenuItem {
     id: &'static str,
     href: String,
     title: String,
-    /// Whether the settings hide the item; such items are included only on request.
+    /// `true` if the settings hide the item, otherwise absent; such items are included only on request.
     #[serde(skip_serializing_if = "is_false")]
     hidden: bool,
 }
@@ -95,7 +95,7 @@ struct SectionItem {
     id: &'static str,
     label: String,
     href: String,
-    /// Whether the settings hide the item; such items are included only on request.
+    /// `true` if the settings hide the item, otherwise absent; such items are included only on request.
     #[serde(skip_serializing_if = "is_false")]
     hidden: bool,
 }

@@ -260,13 +260,21 @@ fn page_of_tenant(
     statement
 }
 
-const BESIDE: &str = "\
-select r.id, \
-    (select t.name from directory_tenants t where t.tenant_id = r.tenant_id and t.id = r.tenant_id) as tenant_name, \
-    (select count(*) from auth_user_roles l \
-        join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
-        where l.role_tenant_id = r.tenant_id and l.role_id = r.id and coalesce(l.tenant_id = $3, true)) as users \
-from unnest($1, $2) as r (tenant_id, id)";
+/// A global role is held in all tenants; `$in_tenant` limits the holders in the index.
+macro_rules! beside {
+    ($in_tenant:literal) => {
+        concat!(
+            "select r.id, \
+                (select t.name from directory_tenants t where t.tenant_id = r.tenant_id and t.id = r.tenant_id) as tenant_name, \
+                (select count(*) from auth_user_roles l \
+                    join auth_users u on u.tenant_id = l.tenant_id and u.id = l.user_id and u.deleted_at is null \
+                    where l.role_tenant_id = r.tenant_id and l.role_id = r.id",
+            $in_tenant,
+            ") as users \
+            from unnest($1, $2) as r (tenant_id, id)"
+        )
+    };
+}
 
 #[derive(QueryableByName)]
 struct BesideRow {
@@ -289,11 +297,18 @@ async fn beside(
     let load = async |missing: HashSet<Uuid>| {
         let roles = roles.iter().filter(|role| missing.contains(&role.id));
         let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = roles.map(|role| (role.tenant_id, role.id)).unzip();
-        let statement = sql_query(BESIDE)
-            .bind::<Array<SqlUuid>, _>(tenants)
-            .bind::<Array<SqlUuid>, _>(ids)
-            .bind::<Nullable<SqlUuid>, _>(context.scope().visible_tenants.one());
-        let rows: Vec<BesideRow> = Prepared(statement).load(&mut connection).await?;
+        let statement = |text: &str| {
+            sql_query(text)
+                .bind::<Array<SqlUuid>, _>(tenants)
+                .bind::<Array<SqlUuid>, _>(ids)
+        };
+        let rows: Vec<BesideRow> = match context.scope().visible_tenants {
+            VisibleTenants::Tenant(tenant) => {
+                let statement = statement(beside!(" and l.tenant_id = $3")).bind::<SqlUuid, _>(tenant);
+                Prepared(statement).load(&mut connection).await?
+            }
+            VisibleTenants::All => Prepared(statement(beside!(""))).load(&mut connection).await?,
+        };
         Ok(rows.into_iter().map(|row| {
             let role = BesideRole {
                 tenant_name: row.tenant_name,

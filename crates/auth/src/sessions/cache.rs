@@ -16,6 +16,9 @@ use super::revocation::Subject;
 
 /// Longest time since the last read of revocations for which the cache is used.
 const PATIENCE: Duration = Duration::from_millis(950);
+/// Longest time between two reads of revocations that the cached identities outlast. A read covers the rows of the last minute, which leaves a
+/// transaction half of it between the write of its row and the commit.
+const LONGEST_GAP: Duration = Duration::from_secs(30);
 const CAPACITY: u64 = 20_000;
 
 #[derive(Clone)]
@@ -75,6 +78,9 @@ pub struct IdentityCache {
     sessions: BoundedCache<Uuid, Remembered>,
     index: Arc<Index>,
     forgotten: AtomicU64,
+    /// No cached identity is older.
+    created: Instant,
+    /// Start of the last successful read of revocations.
     confirmed: Mutex<Option<Instant>>,
     changes: watch::Sender<()>,
 }
@@ -100,6 +106,7 @@ impl IdentityCache {
             sessions: sessions.build(),
             index,
             forgotten: AtomicU64::new(0),
+            created: Instant::now(),
             confirmed: Mutex::new(None),
             changes: watch::channel(()).0,
         }
@@ -110,9 +117,14 @@ impl IdentityCache {
         confirmed.is_some_and(|at| at.elapsed() < PATIENCE)
     }
 
-    /// Records that revocations were read just now.
-    pub(crate) fn confirm(&self) {
-        *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    /// Records that revocations were read by a statement that began at `started`. Drops all identities first if the read before it was too long ago
+    /// for this one to find every revocation since.
+    pub(crate) fn confirm(&self, started: Instant) {
+        let confirmed = *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner);
+        if started.duration_since(confirmed.unwrap_or(self.created)) > LONGEST_GAP {
+            self.forget_all();
+        }
+        *self.confirmed.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
     }
 
     /// Returns the identity cached under this id and the end of its credential, unless the credential has expired.
@@ -160,6 +172,12 @@ impl IdentityCache {
         }
         self.changes.send_replace(());
     }
+
+    fn forget_all(&self) {
+        self.forgotten.fetch_add(1, Ordering::AcqRel);
+        self.sessions.invalidate_all();
+        self.changes.send_replace(());
+    }
 }
 
 #[cfg(test)]
@@ -180,7 +198,7 @@ mod tests {
     #[tokio::test]
     async fn an_identity_that_was_revoked_while_it_was_read_is_not_remembered() {
         let cache = IdentityCache::new(Duration::from_secs(30));
-        cache.confirm();
+        cache.confirm(Instant::now());
         let reading = cache.start_reading();
 
         cache.forget(Subject::User(Uuid::from_u128(7)));
@@ -192,7 +210,7 @@ mod tests {
     #[tokio::test]
     async fn only_the_revoked_user_is_forgotten() {
         let cache = IdentityCache::new(Duration::from_secs(30));
-        cache.confirm();
+        cache.confirm(Instant::now());
         for user in [7, 8] {
             cache.remember(
                 cache.start_reading(),
@@ -212,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn a_revoked_key_is_forgotten_by_its_own_id() {
         let cache = IdentityCache::new(Duration::from_secs(30));
-        cache.confirm();
+        cache.confirm(Instant::now());
         for key in [7, 8] {
             cache.remember(
                 cache.start_reading(),
@@ -232,7 +250,7 @@ mod tests {
     #[tokio::test]
     async fn the_index_forgets_removed_entries_and_keeps_replaced_ones() {
         let cache = IdentityCache::new(Duration::from_secs(30));
-        cache.confirm();
+        cache.confirm(Instant::now());
         let now = at("2026-01-01T00:00:00Z");
         for _ in 0..3 {
             for session in 0..100 {
@@ -270,5 +288,46 @@ mod tests {
         );
 
         assert!(cache.find(Uuid::from_u128(1), at("2026-01-01T00:00:00Z")).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_read_of_revocations_is_trusted_from_its_start() {
+        let cache = IdentityCache::new(Duration::from_secs(30));
+        let reading = cache.start_reading();
+        cache.remember(reading, Uuid::from_u128(1), &identity(7), at("2030-01-01T00:00:00Z"));
+        let now = at("2026-01-01T00:00:00Z");
+        let before = Instant::now().checked_sub(Duration::from_secs(1));
+
+        cache.confirm(before.expect("the machine has run for a second"));
+        assert!(cache.find(Uuid::from_u128(1), now).is_none());
+
+        cache.confirm(Instant::now());
+        assert!(cache.find(Uuid::from_u128(1), now).is_some());
+    }
+
+    #[tokio::test]
+    async fn after_a_gap_in_the_reads_of_revocations_all_identities_are_forgotten() {
+        let cache = IdentityCache::new(Duration::from_secs(3600));
+        let (first, now) = (Instant::now(), at("2026-01-01T00:00:00Z"));
+        let remember = |reading, session| {
+            let session = Uuid::from_u128(session);
+            cache.remember(reading, session, &identity(7), at("2030-01-01T00:00:00Z"));
+        };
+        cache.confirm(first);
+        let reading = cache.start_reading();
+        remember(reading, 1);
+        let changes = cache.changes();
+
+        let second = first + Duration::from_secs(30);
+        cache.confirm(second);
+        assert!(cache.find(Uuid::from_u128(1), now).is_some());
+        assert!(!changes.has_changed().expect("the cache exists"));
+
+        cache.confirm(second + Duration::from_secs(31));
+        remember(reading, 2);
+        for session in [1, 2] {
+            assert!(cache.find(Uuid::from_u128(session), now).is_none(), "{session}");
+        }
+        assert!(changes.has_changed().expect("the cache exists"));
     }
 }

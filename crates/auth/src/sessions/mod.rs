@@ -1,7 +1,8 @@
-//! Sessions: how they start and end, their tokens and cookies, one-time tokens, and the locale of a request.
+//! Sessions: how they start and end, their tokens and cookies, one-time tokens, their erasure, and the locale of a request.
 
 pub(crate) mod authenticator;
 pub(crate) mod cache;
+pub(crate) mod erase;
 pub(crate) mod http;
 pub(crate) mod locale;
 pub(crate) mod login;

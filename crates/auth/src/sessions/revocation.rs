@@ -9,10 +9,11 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::{Connection, Prepared, Recurring};
 use backoffice_core::poll::RevocationPoll;
 use backoffice_core::{Result, Runtime, Scope};
-use diesel::sql_types::{Text, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryableByName, insert_into, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
@@ -22,6 +23,8 @@ use crate::schema::auth_revocations as revocations;
 const POLL: Duration = Duration::from_millis(400);
 /// One hour.
 const POLLS_BETWEEN_SWEEPS: u32 = 9000;
+/// Rows that a sweep deletes between two polls.
+const BATCH: i64 = 5000;
 
 /// The subject whose rights changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,16 +115,21 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
     Some(Box::pin(async move {
         let mut seen = HashSet::new();
         let mut polls = 0_u32;
+        let mut is_sweeping = false;
         loop {
-            if polls.is_multiple_of(POLLS_BETWEEN_SWEEPS)
-                && let Err(error) = sweep(&runtime).await
-            {
-                tracing::debug!(%error, "could not delete old revocations");
+            // One batch between two polls: a long sweep must not delay what revokes rights.
+            if is_sweeping || polls.is_multiple_of(POLLS_BETWEEN_SWEEPS) {
+                is_sweeping = sweep(&runtime).await.unwrap_or_else(|error| {
+                    tracing::debug!(%error, "could not delete old revocations");
+                    false
+                });
             }
             polls = polls.wrapping_add(1);
             rounds.0.begin();
+            // Before the statement: the response does not prove that there are no later revocations.
+            let started = Instant::now();
             match poll(&runtime, &accounts, &mut seen).await {
-                Ok(()) => accounts.cache.confirm(),
+                Ok(()) => accounts.cache.confirm(started),
                 Err(error) => tracing::debug!(%error, "could not read revocations"),
             }
             rounds.0.finish(POLL).await;
@@ -131,10 +139,12 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 
 async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) -> Result<()> {
     let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
-    // Each poll reads the last minute again, because transactions commit later than they write.
+    // Each poll reads the last minute again, because transactions commit later than they write; after a longer pause, `IdentityCache::confirm` drops
+    // all identities. `clock_timestamp()` changes within a statement, so
+    // PostgreSQL can't search the index for it.
     let rows: Vec<Revoked> = Prepared(sql_query(
         "select tenant_id, id, subject_kind, subject_id from auth_revocations \
-         where created_at > clock_timestamp() - interval '1 minute'",
+         where created_at > statement_timestamp() - interval '1 minute'",
     ))
     .load(&mut *connection)
     .await?;
@@ -148,12 +158,21 @@ async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) 
     Ok(())
 }
 
-/// Deletes rows that every node has read.
-async fn sweep(runtime: &Runtime) -> Result<()> {
+/// Skips rows that the sweep of another node has locked.
+const SWEEP: &str = "\
+with old as (
+    select tenant_id, id from auth_revocations where created_at < statement_timestamp() - interval '24 hours'
+    order by created_at limit $1 for update skip locked
+)
+delete from auth_revocations r using old where r.tenant_id = old.tenant_id and r.id = old.id";
+
+/// Deletes a batch of rows that every node has read. Returns whether there may be more.
+async fn sweep(runtime: &Runtime) -> Result<bool> {
     let mut connection = runtime.database.unlogged(&Scope::system()).await?;
-    sql_query("delete from auth_revocations where created_at < clock_timestamp() - interval '24 hours'")
+    let deleted = sql_query(SWEEP)
+        .bind::<BigInt, _>(BATCH)
         .prepared()
         .execute(&mut *connection)
         .await?;
-    Ok(())
+    Ok(i64::try_from(deleted).unwrap_or(BATCH) >= BATCH)
 }

@@ -147,7 +147,7 @@ async fn end_surplus(
     Ok(())
 }
 
-/// Ends all sessions of a user inside a command, except for `except`.
+/// Ends all live sessions of a user inside a command, except for `except`.
 pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, reason: &str) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     diesel::update(
@@ -155,6 +155,7 @@ pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, r
             .filter(sessions::tenant_id.eq(tenant))
             .filter(sessions::user_id.eq(user))
             .filter(sessions::ended_at.is_null())
+            .filter(sessions::expires_at.gt(now))
             .filter(sessions::id.ne(except.unwrap_or_default())),
     )
     .set((
@@ -168,13 +169,14 @@ pub(crate) async fn end_all(tx: &mut Tx<'_>, user: Uuid, except: Option<Uuid>, r
     revocation::revoke(tx, Subject::User(user)).await
 }
 
-/// Ends the sessions of all users of the command's tenant.
+/// Ends the live sessions of all users of the command's tenant.
 pub(crate) async fn end_of_tenant(tx: &mut Tx<'_>) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     diesel::update(
         sessions::table
             .filter(sessions::tenant_id.eq(tenant))
-            .filter(sessions::ended_at.is_null()),
+            .filter(sessions::ended_at.is_null())
+            .filter(sessions::expires_at.gt(now)),
     )
     .set((
         sessions::ended_at.eq(now),
@@ -187,7 +189,7 @@ pub(crate) async fn end_of_tenant(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Ends the sessions of all users of an organization inside a command.
+/// Ends the live sessions of all users of an organization inside a command.
 pub(crate) async fn end_of_organization(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let (tenant, now) = (tx.tenant(), tx.now());
     let members = users::table
@@ -198,6 +200,7 @@ pub(crate) async fn end_of_organization(tx: &mut Tx<'_>, organization: Uuid) -> 
         sessions::table
             .filter(sessions::tenant_id.eq(tenant))
             .filter(sessions::ended_at.is_null())
+            .filter(sessions::expires_at.gt(now))
             .filter(sessions::user_id.eq_any(members)),
     )
     .set((
@@ -286,7 +289,7 @@ struct Ended {
     id: Uuid,
 }
 
-/// Ends sessions of one user: the caller's, that of a session cookie, or all. One transaction with the revocations and events.
+/// Ends live sessions of one user: the caller's, that of a session cookie, or all. One transaction with the revocations and events.
 pub(crate) async fn log_out(
     call: &Call,
     accounts: &Accounts,
@@ -348,7 +351,8 @@ async fn end(
     let connection = transaction.connection();
     let ended: Vec<Ended> = sql_query(
         "update auth_sessions set ended_at = $3, end_reason = $4, updated_at = $3 \
-         where tenant_id = $1 and user_id = $2 and ended_at is null and ($4 = 'logout_all' or id = $5 or token_hash = $6) \
+         where tenant_id = $1 and user_id = $2 and ended_at is null and expires_at > $3 \
+           and ($4 = 'logout_all' or id = $5 or token_hash = $6) \
          returning id",
     )
     .bind::<SqlUuid, _>(account.tenant)

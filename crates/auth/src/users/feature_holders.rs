@@ -51,23 +51,29 @@ pub async fn find_holders(
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// Returns the grants that cover a feature: itself, and the wildcards above it.
+/// Returns the grants that cover a feature: itself, the wildcard of its own name, and the wildcards above it.
 fn covering(feature: &str) -> Vec<String> {
     let above = feature
         .match_indices('.')
         .map(|(at, _)| format!("{}.*", &feature[..at]));
-    ["*".to_owned(), feature.to_owned()].into_iter().chain(above).collect()
+    let own = ["*".to_owned(), feature.to_owned(), format!("{feature}.*")];
+    own.into_iter().chain(above).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use backoffice_core::acl::matches;
+
     use super::*;
 
     #[test]
     fn a_feature_is_covered_by_itself_and_by_wildcards() {
+        let grants = covering("auth.roles.list");
+
         assert_eq!(
-            covering("auth.roles.list"),
-            ["*", "auth.roles.list", "auth.*", "auth.roles.*"]
+            grants,
+            ["*", "auth.roles.list", "auth.roles.list.*", "auth.*", "auth.roles.*"]
         );
+        assert!(grants.iter().all(|grant| matches(grant, "auth.roles.list")));
     }
 }

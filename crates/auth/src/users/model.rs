@@ -278,13 +278,15 @@ fn own_acl(snapshot: Option<&Snapshot>) -> Result<Option<grants::Acl>> {
     Ok(rows.iter().flatten().next().map(grants::Acl::from))
 }
 
-/// Rejects a step with which callers delete or deactivate themselves.
+/// Rejects a step with which callers delete or deactivate themselves, and an undo or redo that changes their own address.
 fn keep_caller(tx: &Tx<'_>, step: &Transition<'_>) -> Result<()> {
     let own = step.from.filter(|_| tx.context().identity().id == Some(step.id));
     let Some(from) = own else { return Ok(()) };
     let error = match step.to {
         None => Error::CannotDeleteSelf,
         Some(to) if is_active(from) && !is_active(to) => Error::CannotDeactivateSelf,
+        // The endpoints require the current password for it, which undo and redo do not ask for.
+        Some(to) if step.restoring && address(Some(to)) != address(Some(from)) => Error::CurrentPasswordRequired,
         Some(_) => return Ok(()),
     };
     Err(match step.restoring {

@@ -7,7 +7,7 @@ use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, id_of};
+use crate::fixture::{Fixture, account, id_of};
 
 async fn in_tenant(fixture: &Fixture, method: Method, path: &str, body: Option<Value>) -> TestResponse {
     let request = fixture.app.request(method, path).bearer(&fixture.root);
@@ -138,4 +138,36 @@ async fn acc_30_a_global_role_occurs_once_in_the_list_of_the_platform() {
     assert_eq!(ids.len(), distinct.len(), "{body}");
     assert!(ids.contains(&&json!(id_of(&created.json()))), "{body}");
     assert_eq!(body["total"], json!(ids.len()));
+}
+
+#[actix_web::test]
+async fn the_users_of_a_global_role_are_counted_in_the_visible_tenants() {
+    let fixture = Fixture::new().await;
+    let role = fixture
+        .app
+        .create(&fixture.root, "/auth/roles", json!({"name": "Auditor"}))
+        .await;
+    for (tenant, email) in [
+        (&fixture.a, "ann@alpha.test"),
+        (&fixture.a, "bob@alpha.test"),
+        (&fixture.b, "cid@beta.test"),
+    ] {
+        let (tenant, organization) = (Some(tenant.id), Some(tenant.organization));
+        account(&fixture.app, tenant, organization, email, &["Auditor"], false).await;
+    }
+    let path = format!("/auth/roles?id={role}");
+    let users = async |token: &str| {
+        let (status, body) = fixture.app.get(token, &path).await;
+        assert_eq!(status, 200, "{body}");
+        body["items"][0]["usersCount"].clone()
+    };
+
+    assert_eq!(users(&fixture.a.token).await, 2);
+    assert_eq!(users(&fixture.b.token).await, 1);
+    assert_eq!(users(&fixture.root).await, 3);
+    let selected = in_tenant(&fixture, Method::GET, &path, None).await;
+    assert_eq!(selected.json()["items"][0]["usersCount"], 2, "{}", selected.text());
+    let index = "pg_indexes where tablename = 'auth_user_roles' \
+                 and indexdef like '%(role_tenant_id, role_id, tenant_id, user_id)'";
+    assert_eq!(fixture.app.count(index).await, 1);
 }

@@ -159,3 +159,34 @@ async fn no_user_is_moved_into_an_organization_during_its_deletion() {
         assert!(fixture.app.rows(&there).await.is_empty(), "{update}");
     }
 }
+
+#[actix_web::test]
+async fn a_password_that_was_replaced_while_it_was_confirmed_confirms_nothing() {
+    for (path, change) in [
+        ("/auth/profile", json!({"password": "a new long password"})),
+        ("/auth/profile", json!({"email": "new@alpha.test"})),
+        ("/auth/users", json!({"password": "a new long password"})),
+        ("/auth/users", json!({"email": "new@alpha.test"})),
+    ] {
+        let fixture = Fixture::new().await;
+        let (mut body, admin) = (change.clone(), fixture.a.admin);
+        body["currentPassword"] = json!(PASSWORD);
+        if path == "/auth/users" {
+            body["id"] = json!(admin);
+        }
+        let sql = format!("update auth_users set password_hash = 'another' where id = '{admin}'");
+
+        let put = fixture.app.put(&fixture.a.token, path, body);
+        let (status, response) = fixture.app.database().while_changing(&sql, put).await;
+
+        let code = response["code"].as_str();
+        assert_eq!(
+            (status, code),
+            (400, Some("invalid_current_password")),
+            "{path} {change}"
+        );
+        let stored = format!("select email, password_hash from auth_users where id = '{admin}'");
+        let expected = json!({"email": "admin@alpha.test", "password_hash": "another"});
+        assert_eq!(fixture.app.rows(&stored).await, [expected], "{path} {change}");
+    }
+}

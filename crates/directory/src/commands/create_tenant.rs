@@ -6,7 +6,7 @@ use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Feature, RequestContext, Result};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -53,7 +53,8 @@ impl Input for NewTenant {
 }
 
 /// The ids of a new tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct TenantCreated {
     /// The tenant.
     pub id: Uuid,

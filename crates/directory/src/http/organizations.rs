@@ -85,9 +85,9 @@ struct OrganizationItem {
     is_active: bool,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// Only with `view=tree`.
+    /// Only with `view=tree`, otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(no_recursion)]
+    #[schema(no_recursion, nullable = false)]
     children: Option<Vec<OrganizationItem>>,
 }
 

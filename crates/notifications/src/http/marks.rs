@@ -20,7 +20,7 @@ pub(super) fn routes(routes: &mut Routes) {
             mark_notification_read,
         )
         .about("Mark a notification of the caller as read; a dismissed one stays dismissed")
-        .not_idempotent()
+        .without_command()
         .rejects(&[404]);
     routes
         .post(
@@ -29,7 +29,7 @@ pub(super) fn routes(routes: &mut Routes) {
             mark_notification_unread,
         )
         .about("Mark a notification of the caller as unread; a dismissed one stays dismissed")
-        .not_idempotent()
+        .without_command()
         .rejects(&[404]);
     routes
         .post(
@@ -38,12 +38,12 @@ pub(super) fn routes(routes: &mut Routes) {
             dismiss_notification,
         )
         .about("Dismiss a notification of the caller")
-        .not_idempotent()
+        .without_command()
         .rejects(&[404]);
     routes
         .post("/notifications/read-all", Access::Authenticated, read_all_notifications)
         .about("Mark all unread notifications of the caller as read")
-        .not_idempotent();
+        .without_command();
 }
 
 async fn mark_notification_read(ctx: RequestContext, path: Path<Id>) -> Result<Json<Done>> {

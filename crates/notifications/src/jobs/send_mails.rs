@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::mail_limits;
 use crate::schema::notifications_notifications as notifications;
 use crate::{texts, types};
 
 /// The time in which the recipient gets one mail about a group.
 const PAUSE: time::Duration = time::Duration::minutes(10);
 
-/// Mails notifications, one mail for each. Its cursor counts those that are done, so a mail is repeated only after a crash between sending it and noting that.
+/// Mails notifications, one mail for each; those over a limit get none. Its cursor counts those that are done, so a mail is repeated only after a crash
+/// between sending it and noting that.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SendMails {
     /// The notifications.
@@ -26,6 +28,8 @@ pub(crate) struct SendMails {
 struct Due {
     #[diesel(sql_type = SqlUuid)]
     recipient_user_id: Uuid,
+    #[diesel(sql_type = Text)]
+    address: String,
     #[diesel(sql_type = Text)]
     type_id: String,
     #[diesel(sql_type = Jsonb)]
@@ -38,9 +42,12 @@ struct Due {
     link_href: Option<String>,
 }
 
-/// An unread notification whose recipient got no mail about it, or about another one of its group, since an instant.
+/// An unread notification whose recipient is active, has a confirmed address, and got no mail about it, or about another one of its group, since an
+/// instant.
 const DUE: &str = "\
-select n.recipient_user_id, n.type as type_id, n.params, n.title, n.body, n.link_href from notifications_notifications n
+select n.recipient_user_id, u.email_norm as address, n.type as type_id, n.params, n.title, n.body, n.link_href
+from notifications_notifications n
+join auth_users u on u.tenant_id = $1 and u.id = n.recipient_user_id and u.is_active and u.is_confirmed and u.deleted_at is null
 where n.tenant_id = $1 and n.id = $2 and n.status = 'unread' and n.expires_at > $3
     and (n.email_sent_at is null or n.email_sent_at <= $4)
     and not exists (select from notifications_notifications o where o.tenant_id = $1 and o.recipient_user_id = n.recipient_user_id
@@ -51,15 +58,12 @@ impl Job for SendMails {
     const QUEUE: Queue = Queue::Network;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
-        let (call, tenant, now) = (work.call().clone(), work.tenant(), work.now());
+        let (tenant, now) = (work.tenant(), work.now());
         let done = usize::try_from(work.cursor()).unwrap_or(usize::MAX);
         let Some(id) = self.notifications.get(done).copied() else {
             return Ok(Step::Done);
         };
-        let is_sent = match find(&call, tenant, id, now).await? {
-            Some(due) if call.platform().mailer().is_some() => mail(&call, tenant, &due).await?,
-            _ => false,
-        };
+        let is_sent = send(work, id, now).await?;
         let cursor = work.cursor() + 1;
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
         if is_sent {
@@ -76,6 +80,21 @@ impl Job for SendMails {
             false => Ok(Step::Done),
         }
     }
+}
+
+/// Sends the mail of a notification. Returns false if it has none: it is not due, or over a limit.
+async fn send(work: &Work<'_>, id: Uuid, now: Timestamp) -> Result<bool> {
+    let (call, tenant) = (work.call(), work.tenant());
+    if call.platform().mailer().is_none() {
+        return Ok(false);
+    }
+    let Some(due) = find(call, tenant, id, now).await? else {
+        return Ok(false);
+    };
+    if !mail_limits::allow(work, &due.address).await? {
+        return Ok(false);
+    }
+    mail(call, tenant, &due).await
 }
 
 async fn find(call: &Call, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<Option<Due>> {

@@ -7,7 +7,7 @@ use backoffice_notifications::{Channel, Delivered, New, send_last};
 use diesel_async::AsyncPgConnection;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, LIST, MAILED, done, full};
@@ -85,21 +85,47 @@ async fn a_channel_gets_the_notifications_whose_recipients_want_push_messages() 
 }
 
 #[actix_web::test]
-async fn a_channel_that_fails_undoes_the_notification() {
+async fn a_channel_that_fails_undoes_the_command_with_its_notification() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let pushed = json!([{"type": "samples.sample.failed", "push": true}]);
+    assert_eq!(fixture.prefer(token, pushed).await.0, 200);
+    let create = async |name: &str| fixture.app.post(token, "/auth/roles", json!({ "name": name })).await;
+    let records = fixture.call().provided::<Records>().expect("the module provides them");
+
+    let (status, body) = create("Broken").await;
+
+    assert_eq!(
+        (status, &body["error"]),
+        (500, &json!("Internal server error")),
+        "{body}"
+    );
+    assert_eq!(
+        records.of(fixture.a.id).len(),
+        1,
+        "the channel has got the notification"
+    );
+    for from in [
+        "auth_roles where name = 'Broken'",
+        "notifications_notifications",
+        "core_jobs where kind like 'notifications.%'",
+        "core_outbox_events where name = 'notifications.notification.created'",
+    ] {
+        assert_eq!(fixture.app.count(from).await, 0, "{from}");
+    }
+    assert_eq!(create("Whole").await.0, 201);
+    assert_eq!(fixture.app.count("notifications_notifications").await, 1);
+}
+
+#[actix_web::test]
+async fn a_job_or_subscriber_learns_that_a_channel_has_failed() {
     let fixture = Fixture::new().await;
     let (call, tenant) = (fixture.call(), fixture.a.id);
     let transaction = call.database().transaction(&Scope::tenant(tenant)).await;
     let mut transaction = transaction.expect("a transaction");
+    let broken = [done(fixture.a.admin, "Broken")];
 
-    let sent = send_last(
-        transaction.connection(),
-        &call,
-        tenant,
-        &[done(fixture.a.admin, "Broken")],
-    )
-    .await;
-    drop(transaction);
+    let sent = send_last(transaction.connection(), &call, tenant, &broken).await;
 
     assert!(sent.is_err());
-    assert_eq!(fixture.listed(&fixture.a.token, LIST).await, Vec::<Value>::new());
 }

@@ -1,5 +1,6 @@
 //! The end of notifications.
 
+use actix_web::http::Method;
 use backoffice_test_support::Duration;
 use serde_json::json;
 
@@ -47,6 +48,28 @@ async fn a_deleted_user_leaves_no_notification_and_no_preference() {
     assert_eq!(status, 200, "{body}");
     fixture.app.deliver_events().await;
 
+    assert_eq!(fixture.app.count("notifications_notifications").await, 1);
+    assert_eq!(fixture.app.count("notifications_preferences").await, 1);
+}
+
+#[actix_web::test]
+async fn a_user_who_is_back_before_the_event_of_their_deletion_keeps_everything() {
+    let fixture = Fixture::new().await;
+    let (other, token) = fixture.user("other@alpha.example", &["employee"]).await;
+    let muted = json!([{"type": "samples.sample.failed", "inApp": false}]);
+    fixture.prefer(&token, muted).await;
+    fixture.send(&[done(other, "B")]).await;
+    let path = format!("/auth/users?id={other}");
+    let deleted = fixture
+        .app
+        .send(&fixture.a.token, Method::DELETE, &path, json!({}))
+        .await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
+    fixture.app.deliver_events().await;
+
+    assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.app.count("notifications_notifications").await, 1);
     assert_eq!(fixture.app.count("notifications_preferences").await, 1);
 }

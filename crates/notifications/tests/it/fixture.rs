@@ -124,6 +124,11 @@ pub(crate) fn builder() -> TestAppBuilder {
         .config(&format!("{NO_LIMITS}{SITE}"))
 }
 
+/// Returns a builder with rate limits, of which `limits` sets some.
+pub(crate) fn limited(limits: &str) -> TestAppBuilder {
+    TestApp::builder(&MODULES).config(CONFIG).config(SITE).config(limits)
+}
+
 /// Returns a notification about a finished sample.
 pub(crate) fn done(recipient: Uuid, name: &str) -> New {
     New::of(DONE, recipient).with("name", name)

@@ -3,8 +3,9 @@
 use backoffice_notifications::New;
 use backoffice_test_support::Duration;
 use serde_json::json;
+use uuid::Uuid;
 
-use crate::fixture::{DONE, Fixture, LIST, MAILED, builder, full};
+use crate::fixture::{DONE, Fixture, LIST, MAILED, builder, full, limited};
 
 fn subjects(fixture: &Fixture) -> Vec<String> {
     fixture.app.mail().take().into_iter().map(|mail| mail.subject).collect()
@@ -133,4 +134,84 @@ async fn without_mail_there_is_no_job() {
         fixture.app.count("core_jobs where kind like 'notifications.%'").await,
         0
     );
+}
+
+fn failed(user: Uuid, names: impl IntoIterator<Item = u32>) -> Vec<New> {
+    let new = |name: u32| New::of(MAILED, user).with("name", name.to_string());
+    names.into_iter().map(new).collect()
+}
+
+#[actix_web::test]
+async fn mails_to_an_address_over_its_limit_are_dropped_and_the_notifications_stay() {
+    let fixture = Fixture::of(limited("")).await;
+    let (other, _) = fixture.user("other@alpha.example", &["employee"]).await;
+    let user = fixture.a.admin;
+
+    assert_eq!(fixture.send(&failed(user, 1..=21)).await, 21);
+    assert_eq!(fixture.send(&failed(other, [22])).await, 1);
+    fixture.app.run_jobs().await;
+
+    let (own, others): (Vec<_>, Vec<_>) = fixture
+        .app
+        .mail()
+        .take()
+        .into_iter()
+        .partition(|mail| mail.to == "admin@alpha.test");
+    assert_eq!((own.len(), others.len()), (20, 1));
+    let path = format!("{LIST}?pageSize=100");
+    assert_eq!(fixture.listed(&fixture.a.token, &path).await.len(), 21);
+    let unsent = "notifications_notifications where email_sent_at is null and status = 'unread'";
+    assert_eq!(fixture.app.count(unsent).await, 1);
+
+    fixture.app.advance(Duration::minutes(61));
+    fixture.send(&failed(user, [23])).await;
+    fixture.app.run_jobs().await;
+    assert_eq!(subjects(&fixture), ["23 has failed"]);
+}
+
+#[actix_web::test]
+async fn mails_of_a_tenant_have_a_limit() {
+    let limits = "[rate_limits.limits]\n\"notifications.mail.tenant\" = \"2/3600\"\n";
+    let fixture = Fixture::of(limited(limits)).await;
+    let (other, _) = fixture.user("other@alpha.example", &["employee"]).await;
+    let (first, last) = (failed(fixture.a.admin, 1..=2), failed(other, [3]));
+
+    fixture.send(&[first, last].concat()).await;
+    fixture.app.run_jobs().await;
+
+    assert_eq!(subjects(&fixture).len(), 2);
+    let unsent = "notifications_notifications where email_sent_at is null and status = 'unread'";
+    assert_eq!(fixture.app.count(unsent).await, 1);
+}
+
+#[actix_web::test]
+async fn attempts_that_send_nothing_use_up_no_limit() {
+    let limits = "[rate_limits.limits]\n\"notifications.mail.recipient\" = \"1/3600\"\n";
+    let fixture = Fixture::of(limited(limits)).await;
+    fixture.app.mail().reject(true);
+    fixture.send(&failed(fixture.a.admin, [1])).await;
+    fixture.app.run_jobs().await;
+    fixture.app.mail().reject(false);
+
+    fixture.app.advance(Duration::minutes(1));
+    fixture.app.run_jobs().await;
+
+    assert_eq!(subjects(&fixture), ["1 has failed"]);
+}
+
+#[actix_web::test]
+async fn an_address_that_is_not_confirmed_gets_no_mail() {
+    let fixture = Fixture::new().await;
+    let user = fixture.a.admin;
+    fixture.send(&failed(user, [1])).await;
+    fixture
+        .app
+        .sql(&format!(
+            "update auth_users set is_confirmed = false where id = '{user}'"
+        ))
+        .await;
+
+    fixture.app.run_jobs().await;
+
+    assert_eq!(subjects(&fixture), [""; 0]);
 }

@@ -3,6 +3,7 @@ use backoffice_core::{Result, Scope};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::limits::{self, PASSWORD_NOTICES};
 use crate::mails::letters::{self, Recipient};
 use crate::users;
 
@@ -30,6 +31,9 @@ impl Job for NotifyOfPassword {
         let Some(account) = account else {
             return Ok(Step::Done);
         };
+        if !limits::allow(work, PASSWORD_NOTICES, &account.email).await? {
+            return Ok(Step::Done);
+        }
         let to = Recipient {
             tenant,
             email: &account.email,

@@ -2,6 +2,7 @@ use backoffice_core::Result;
 use backoffice_core::jobs::{Job, Queue, Step, Work};
 use serde::{Deserialize, Serialize};
 
+use super::limits::{self, ADDRESS_NOTICES};
 use crate::mails::letters::{self, Recipient};
 
 /// Notifies the previous address of an account that it was replaced.
@@ -19,14 +20,18 @@ impl Job for NotifyOldAddress {
     const MAX_ATTEMPTS: i32 = 5;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        if work.call().platform().mailer().is_none() {
+            return Ok(Step::Done);
+        }
+        if !limits::allow(work, ADDRESS_NOTICES, &self.email).await? {
+            return Ok(Step::Done);
+        }
         let to = Recipient {
             tenant: work.tenant(),
             email: &self.email,
             name: self.name.as_deref(),
         };
-        if work.call().platform().mailer().is_some() {
-            letters::send_notice(work.call(), to).await?;
-        }
+        letters::send_notice(work.call(), to).await?;
         Ok(Step::Done)
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("Which of these features the caller holds")
         .errors(ErrorShape::OkFalse)
         .invalid("Invalid request")
-        .not_idempotent();
+        .without_command();
     routes
         .get("/auth/features", requires(&[acl::ACL_MANAGE]), list_features)
         .about("The features of the enabled modules");

@@ -3,7 +3,7 @@
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::ReplaceRow;
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::de::DeserializeOwned;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Role;
-use crate::acl;
 use crate::roles::super_admins::last_super_admin;
 use crate::roles::{grants, rights};
 use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
 use crate::sessions::revocation::{self, Subject};
 use crate::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
 use crate::users::model::User;
+use crate::{acl, users};
 
 /// The ACL of a role: a row of `auth_role_acls`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
@@ -139,6 +139,9 @@ impl Entity for UserAcl {
     stored_rows!(user_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        if step.restoring && step.from.is_none() && step.to.is_some() {
+            keep_user(tx, step.id).await?;
+        }
         let (from, to) = (acl_in::<Self>(step.from)?, acl_in::<Self>(step.to)?);
         let roles = rights::acls_of_roles(tx, step.id).await?;
         grants::check_user_acl(tx, from.as_ref(), to.as_ref(), &roles)?;
@@ -154,5 +157,15 @@ impl Entity for UserAcl {
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         parent_in(snapshot, "userId", User::KIND)
+    }
+}
+
+/// Locks the user to whom undo or redo gives an ACL back. Rejects a user who has been deleted since, or whom the caller may no longer see: the bus
+/// requires this only of an ACL that exists, and an ACL can refer to the row of a deleted user.
+async fn keep_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
+    let visible = users::query::lock(tx.shared(), tx.context(), &[user]).await?;
+    match visible.is_empty() {
+        true => Err(Rejection::undo_conflict(&["userId"]).into()),
+        false => Ok(()),
     }
 }

@@ -23,9 +23,11 @@ pub(crate) const AUTOLOGIN_BY_IP: RateLimit = RateLimit::new("auth.autologin.ip"
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/session/refresh", Access::Public, refresh_session)
+        .takes_any_input()
         .about("A fresh access cookie for the session cookie, then on to a path of this site");
     routes
         .get("/auth/autologin", Access::Public, autologin)
+        .takes_any_input()
         .about("Sign in to the demo account, then on to a path of this site");
 }
 

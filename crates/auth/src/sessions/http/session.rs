@@ -55,7 +55,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .post("/auth/logout", Access::Authenticated, logout)
         .passes_over_selections()
         .about("End the session, or all sessions of the user")
-        .not_idempotent();
+        .without_command();
     routes
         .post("/auth/session/refresh", Access::Public, refresh)
         .about("A fresh access token for a refresh token")

@@ -19,8 +19,9 @@ pub(super) enum ScopeType {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreferenceScope {
     pub(super) r#type: ScopeType,
-    /// The role.
+    /// The role; absent for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(super) role_id: Option<Uuid>,
 }
 

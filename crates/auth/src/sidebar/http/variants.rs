@@ -1,7 +1,7 @@
 //! `/auth/sidebar/variants`: the caller's own, in the locale of the request.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Cookies, Done, Json, Path, Routes, given, given_object, requires};
+use backoffice_core::http::{Access, Done, Json, Path, Routes, given, given_object, requires};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Patch, RequestContext, Result, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -87,19 +87,13 @@ struct VariantDetail {
     variant: Variant,
 }
 
-/// Wraps a response so that no cache stores it.
-fn unstored<A>(response: A) -> Cookies<A> {
-    let cookies = Vec::new();
-    Cookies { response, cookies }
-}
-
-async fn list_sidebar_variants(ctx: RequestContext, request: HttpRequest) -> Result<Cookies<Json<VariantList>>> {
+async fn list_sidebar_variants(ctx: RequestContext, request: HttpRequest) -> Result<Json<VariantList>> {
     let (user, scope) = (ctx.user_id()?, own_scope(&ctx));
     let locale = locale::of(&ctx, &request).await?;
     let connection = ctx.database().read_briefly(&scope).await?;
     let rows = query::variants(&connection, &scope, user, &locale).await?;
     let variants = rows.into_iter().map(Variant::from).collect();
-    Ok(unstored(Json(VariantList { locale, variants })))
+    Ok(Json(VariantList { locale, variants }))
 }
 
 /// Path of a variant.
@@ -125,7 +119,7 @@ async fn get_sidebar_variant(
     ctx: RequestContext,
     path: Path<VariantPath>,
     request: HttpRequest,
-) -> Result<Cookies<Json<VariantDetail>>> {
+) -> Result<Json<VariantDetail>> {
     let locale = locale::of(&ctx, &request).await?;
     Ok(detail(find(&ctx, &path.0, &locale).await?))
 }
@@ -167,7 +161,7 @@ async fn create_sidebar_variant(
     ctx: RequestContext,
     body: Json<NewVariant>,
     request: HttpRequest,
-) -> Result<Cookies<Json<VariantDetail>>> {
+) -> Result<Json<VariantDetail>> {
     let user = ctx.user_id()?;
     let new = body.0;
     let mut validator = Validator::default();
@@ -185,11 +179,11 @@ async fn create_sidebar_variant(
     ctx.with_scope(own_scope(&ctx)).execute(&command, detail).await
 }
 
-fn detail(row: SidebarVariant) -> Cookies<Json<VariantDetail>> {
-    unstored(Json(VariantDetail {
+fn detail(row: SidebarVariant) -> Json<VariantDetail> {
+    Json(VariantDetail {
         locale: row.locale.clone(),
         variant: row.into(),
-    }))
+    })
 }
 
 /// Changes of a variant; absent fields stay.
@@ -230,7 +224,7 @@ async fn update_sidebar_variant(
     path: Path<VariantPath>,
     body: Json<VariantPatch>,
     request: HttpRequest,
-) -> Result<Cookies<Json<VariantDetail>>> {
+) -> Result<Json<VariantDetail>> {
     let patch = body.0;
     let mut validator = Validator::default();
     let (name, settings) = patch.checked(&mut validator);
@@ -255,10 +249,9 @@ async fn delete_sidebar_variant(
     ctx: RequestContext,
     path: Path<VariantPath>,
     request: HttpRequest,
-) -> Result<Cookies<Json<Done>>> {
+) -> Result<Json<Done>> {
     let locale = locale::of(&ctx, &request).await?;
     let id = find(&ctx, &path.0, &locale).await?.id;
     let own = ctx.with_scope(own_scope(&ctx));
-    own.execute(&DeleteSidebarVariant { id }, |()| unstored(Json(Done::OK)))
-        .await
+    own.execute(&DeleteSidebarVariant { id }, |()| Json(Done::OK)).await
 }

@@ -16,7 +16,7 @@ use crate::schema::auth_users as users;
 use crate::sessions::revocation::{self, Subject};
 use crate::sessions::{one_time_token, session};
 use crate::users::model::User;
-use crate::users::query::in_scope;
+use crate::users::query::{in_scope, password_hash};
 use crate::{Error, acl, email, foreign};
 
 /// Changes of a user; absent fields stay.
@@ -30,6 +30,8 @@ pub struct UserChanges {
     pub organization: Option<Uuid>,
     /// Hash of a new password.
     pub password_hash: Option<SecretString>,
+    /// Hash of the current password with which callers confirmed the change of their own address or password.
+    pub confirmed_hash: Option<SecretString>,
     /// The whole set of roles, by id or name.
     pub roles: Option<Vec<String>>,
     /// Whether the user may sign in.
@@ -79,6 +81,9 @@ impl Command for UpdateUser {
 
 /// Changes the row, then its dependent rows; errors come in the order of the specification. `session` stays when the password changes.
 pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, session: Option<Uuid>) -> Result<()> {
+    if let Some(confirmed) = &changes.confirmed_hash {
+        check_confirmed(tx, id, confirmed).await?;
+    }
     if let Some(organization) = changes.organization {
         check_organization(tx, organization).await?;
     }
@@ -127,6 +132,17 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
         roles.store(tx).await?;
     }
     revocation::revoke(tx, Subject::User(id)).await
+}
+
+/// Rejects a change that was confirmed with a password which the locked user no longer has. The request waits in the queue for hashing after it
+/// verified the password; the owner may reset it meanwhile, and a caller who knows only the former one must not replace the new one.
+async fn check_confirmed(tx: &mut Tx<'_>, id: Uuid, confirmed: &SecretString) -> Result<()> {
+    let tenant = tx.tenant();
+    let stored = password_hash(tx.conn(), tenant, id).await?;
+    match stored.as_deref() == Some(confirmed.expose_secret()) {
+        true => Ok(()),
+        false => Err(Error::CurrentPasswordIncorrect.into()),
+    }
 }
 
 /// Enqueues a notice to a user whose password was set by another user.

@@ -126,9 +126,10 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
     };
     validator.check()?;
     let user = own(&ctx, id).await?;
-    if patch.email.is_some() || patch.password.is_some() {
-        confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
-    }
+    let confirmed_hash = match patch.email.is_some() || patch.password.is_some() {
+        true => confirm_own(&ctx, &user, patch.current_password.as_ref()).await?,
+        false => None,
+    };
     let address = changes.email.clone().unwrap_or(user.email);
     let password_hash = match &patch.password {
         Some(password) => Some(hashed(&ctx, password, &address).await?),
@@ -138,6 +139,7 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
         id,
         changes: UserChanges {
             password_hash,
+            confirmed_hash,
             ..changes
         },
     };
@@ -168,30 +170,41 @@ pub(super) async fn hashed(ctx: &RequestContext, password: &SecretString, addres
     Ok(hash.into())
 }
 
-/// Rejects a change of the caller's own credentials without the current password; failures count like failed sign-ins.
-pub(super) async fn confirm_own(ctx: &RequestContext, user: &User, current: Option<&SecretString>) -> Result<()> {
+/// Rejects a change of the caller's own credentials without the current password; failures count like failed sign-ins. Returns the hash that the
+/// password matches, which the command compares with the stored one again; `None` if no current password is required.
+pub(super) async fn confirm_own(
+    ctx: &RequestContext,
+    user: &User,
+    current: Option<&SecretString>,
+) -> Result<Option<SecretString>> {
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     if !accounts.config.profile.require_current_password {
-        return Ok(());
+        return Ok(None);
     }
     let Some(current) = current else {
         return Err(Error::CurrentPasswordRequired.into());
     };
     let call = ctx.call();
     count_attempt(call, &user.email).await?;
-    let stored = {
+    let stored: Option<SecretString> = {
         let mut connection = ctx.database().read(&own_scope(ctx)).await?;
-        query::password_hash(&mut connection, user.tenant_id, user.id).await?
+        let hash = query::password_hash(&mut connection, user.tenant_id, user.id).await?;
+        hash.map(SecretString::from)
     };
     if !(1..=1024).contains(&current.expose_secret().len()) {
         return Err(Error::CurrentPasswordIncorrect.into());
     }
     let verified = accounts
         .hasher
-        .verify_for(ctx.identity(), current, stored.as_deref())
+        .verify_for(
+            ctx.identity(),
+            current,
+            stored.as_ref().map(ExposeSecret::expose_secret),
+        )
         .await?;
     if !verified.matches {
         return Err(Error::CurrentPasswordIncorrect.into());
     }
-    forgive_attempts(call, &user.email).await
+    forgive_attempts(call, &user.email).await?;
+    Ok(stored)
 }

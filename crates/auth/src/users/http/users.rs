@@ -90,8 +90,9 @@ struct UserItem {
     role_ids: Vec<Uuid>,
     is_active: bool,
     is_confirmed: bool,
-    /// Only with `id`.
+    /// Only with `id`, otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     has_password: Option<bool>,
     last_login_at: Option<Timestamp>,
     created_at: Timestamp,
@@ -302,6 +303,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         name,
         organization: patch.organization_id,
         password_hash: None,
+        confirmed_hash: None,
         roles: patch.roles.map(|roles| roles.0),
         is_active: patch.is_active,
     };
@@ -310,7 +312,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         validator.note(error);
     }
     validator.check()?;
-    let mut password_hash = None;
+    let (mut password_hash, mut confirmed_hash) = (None, None);
     if patch.email.is_some() || patch.password.is_some() {
         let user = {
             let mut connection = ctx.read().await?;
@@ -322,7 +324,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         let address = changes.email.as_deref().unwrap_or(&user.email);
         check_password(&ctx, patch.password.as_ref(), address)?;
         if ctx.identity().id == Some(user.id) {
-            confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
+            confirmed_hash = confirm_own(&ctx, &user, patch.current_password.as_ref()).await?;
         }
         if let Some(password) = &patch.password {
             password_hash = Some(hashed(&ctx, password, address).await?);
@@ -332,6 +334,7 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         id: patch.id,
         changes: UserChanges {
             password_hash,
+            confirmed_hash,
             ..changes
         },
     };

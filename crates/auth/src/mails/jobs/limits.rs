@@ -1,0 +1,30 @@
+//! Limits of notices: a user who may change others can repeat a change without end, and each one sends a mail.
+
+use backoffice_core::jobs::Work;
+use backoffice_core::rate_limit::RateLimit;
+use backoffice_core::{Error, Result};
+
+use crate::email;
+
+/// Limits the notices of a password that another user set.
+pub(crate) const PASSWORD_NOTICES: RateLimit = RateLimit::new("auth.password_notice.recipient", 10, 3600);
+/// Limits the notices of a replaced address.
+pub(crate) const ADDRESS_NOTICES: RateLimit = RateLimit::new("auth.address_notice.recipient", 10, 3600);
+
+/// Counts a notice of one kind to an address of the job's tenant. Returns false if it is over the limit. No other tenant and no other kind of notice
+/// uses up the limit, so that what is dropped only repeats what the recipient was notified of within the hour.
+pub(super) async fn allow(work: &Work<'_>, limit: RateLimit, address: &str) -> Result<bool> {
+    if work.attempt() > 1 {
+        // The first attempt counted it. Attempts that send nothing must not use up the limit.
+        return Ok(true);
+    }
+    let (call, tenant) = (work.call(), work.tenant());
+    let recipient = format!("{tenant} {}", email::normalized(address));
+    match call.platform().rate_limits().count(call, limit, &recipient).await {
+        Err(Error::Rejected(_)) => {
+            tracing::warn!(tenant.id = %tenant, limit.name = limit.name, "notice over its limit dropped");
+            Ok(false)
+        }
+        counted => counted.map(|()| true),
+    }
+}

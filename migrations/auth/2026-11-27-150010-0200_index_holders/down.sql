@@ -1,0 +1,2 @@
+create index auth_user_roles_role_tenant_id_role_id_idx on auth_user_roles (role_tenant_id, role_id);
+drop index auth_user_roles_role_tenant_id_role_id_tenant_id_user_id_idx;
