@@ -20,8 +20,10 @@ use crate::condition::{self, Condition, Reference};
 use crate::model::{Rule, validates};
 use crate::schema::business_rules_rules as rules;
 
+/// The kind whose rows are the tree of organizations.
+pub(crate) const ORGANIZATION: &str = "directory.organization";
 /// The kinds whose rows decide which rules apply.
-const KINDS: &[&str] = &[Rule::KIND, "directory.organization"];
+const KINDS: &[&str] = &[Rule::KIND, ORGANIZATION];
 /// Events that the command bus emits by itself, one for each change. An event starts a rule without an event type only if it is one of these, so that
 /// the rule runs once for a change, whatever further events the change has.
 const CHANGES: [&str; 3] = ["created", "updated", "deleted"];
@@ -184,7 +186,8 @@ pub(crate) fn new_cache() -> RuleCache {
     TenantCache::new(KINDS, |rules: &TenantRules| rules.bytes)
 }
 
-/// Returns the rules of a tenant without a statement if this node keeps them; otherwise on this connection.
+/// Returns the rules of a tenant without a statement if this node keeps them; otherwise on this connection, whose transaction must not have changed
+/// organizations or rules.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -202,12 +205,28 @@ pub(crate) async fn rules_of(
         .await
 }
 
-/// Drops the rules of the transaction's tenant on this node when the transaction is committed.
+/// Returns the rules of a tenant with the tree of organizations as this transaction sees it. Only the transaction uses them: no other one may see
+/// what it has not committed.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn uncommitted_rules(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    tenant: Uuid,
+) -> Result<Arc<TenantRules>> {
+    let platform = Arc::clone(&call.runtime.platform);
+    Ok(Arc::new(load(connection, tenant, platform).await?))
+}
+
+/// Drops the rules of the transaction's tenant on this node: now, because an earlier record of the transaction may have had them read beside its
+/// changes, and when the transaction is committed.
 ///
 /// # Errors
 /// When the module was not started.
 pub(crate) fn forget(tx: &mut Tx<'_>) -> Result<()> {
     let (cache, tenant) = (tx.context().call().provided::<RuleCache>()?, tx.tenant());
+    cache.forget(tenant);
     tx.after_commit(move || cache.forget(tenant));
     Ok(())
 }

@@ -1,30 +1,30 @@
 //! Rules that validate commands: an interceptor of all commands on the kinds that modules offer for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoffice_core::Result;
 use backoffice_core::command::{CHILDREN, Hook, Interceptor, InterceptorContext, LINKS, Snapshot, Tx, Verdict};
-use backoffice_core::{Call, Result};
 use serde_json::{Map, Value, json};
 use time::Date;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
+use crate::compiled::{self, CandidateFilter, CompiledRule, ORGANIZATION, TenantRules};
 use crate::condition::reference::RunUser;
-use crate::condition::{EvaluationLimits, Patterns};
+use crate::condition::{EvaluationLimits, Patterns, Slice};
 use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
-use crate::engine::settle::{self, About, LOG, Leavings};
-use crate::engine::{
-    LONG_EVALUATION, RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, recipients, user_of,
-};
-use crate::platform_calls::{self, QueuedCall};
-use crate::webhooks::{NewDelivery, queue};
+use crate::engine::lines::LineLog;
+use crate::engine::settle::{self, About};
+use crate::engine::{RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, need_local_date, recipients, user_of};
 
-/// Largest header with messages, in bytes.
-const LARGEST_HEADER: usize = 4096;
+mod write;
+
+pub(crate) use write::write_allowed;
+use write::write_blocked;
+
 /// Why a rule of a rejected command does not call the platform.
 const REJECTED: &str = "change_rejected";
 
@@ -40,6 +40,8 @@ pub(crate) const GUARD: Interceptor = Interceptor {
 struct SharedFacts {
     tenant: Uuid,
     rules: Option<Arc<TenantRules>>,
+    /// Whether the transaction changes organizations, so that no other one may use the rules that it reads.
+    changes_organizations: bool,
     /// The e-mail address of the user, once a rule has needed it.
     email: Option<Option<String>>,
     /// The dates in the zones of organizations, once a rule has needed them.
@@ -56,10 +58,19 @@ impl SharedFacts {
         kept.unwrap_or_else(|| Self {
             tenant,
             rules: None,
+            changes_organizations: false,
             email: None,
             local_dates: HashMap::new(),
             spent: Duration::ZERO,
         })
+    }
+
+    /// Notes that the transaction changes organizations. Rules that were read before may have another tree of them.
+    fn change_organizations(&mut self) {
+        if !self.changes_organizations {
+            self.changes_organizations = true;
+            self.rules = None;
+        }
     }
 
     async fn rules(&mut self, tx: &mut Tx<'_>) -> Result<Arc<TenantRules>> {
@@ -67,7 +78,10 @@ impl SharedFacts {
             return Ok(Arc::clone(rules));
         }
         let call = tx.context().call();
-        let rules = compiled::rules_of(tx.conn(), call, self.tenant).await?;
+        let rules = match self.changes_organizations {
+            true => compiled::uncommitted_rules(tx.conn(), call, self.tenant).await?,
+            false => compiled::rules_of(tx.conn(), call, self.tenant).await?,
+        };
         self.rules = Some(Arc::clone(&rules));
         Ok(rules)
     }
@@ -146,7 +160,7 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     if context.hook == Hook::BeforeExecute {
         return Ok(Verdict::Continue);
     }
-    if context.kind == "directory.organization" {
+    if context.kind == ORGANIZATION {
         compiled::forget(tx)?;
     }
     let ctx = tx.context();
@@ -160,6 +174,10 @@ async fn guard(tx: &mut Tx<'_>, context: &InterceptorContext<'_>) -> Result<Verd
     let mut shared = SharedFacts::take(tx);
     if !context.is_affected {
         shared.spent = Duration::ZERO;
+    }
+    // A command of the directory may change organizations besides this record.
+    if context.kind == ORGANIZATION || context.command.starts_with("directory.") {
+        shared.change_organizations();
     }
     let verdict = validate(tx, context, &mut shared).await;
     tx.keep(shared);
@@ -194,7 +212,7 @@ async fn validate(tx: &mut Tx<'_>, context: &InterceptorContext<'_>, shared: &mu
     let user = user(tx, &candidates, shared).await?;
     let outcome = validate_all(tx, &change, &candidates, &user, shared).await?;
     metrics::histogram!("business_rules_guard_seconds").record(started.elapsed().as_secs_f64());
-    let verdict = decide(tx, change, user, outcome)?;
+    let verdict = decide(tx, change, user, outcome, rules)?;
     let result = match verdict {
         Verdict::Continue => "allowed",
         Verdict::Reject { .. } => "blocked",
@@ -250,9 +268,9 @@ async fn validate_all(
         tokio::task::yield_now().await;
     }
     let facts = subject.facts(user.clone(), ctx.now(), local_date);
-    let patterns = ctx.call().provided::<Patterns>()?;
+    let (patterns, lines) = (ctx.call().provided::<Patterns>()?, ctx.call().provided::<LineLog>()?);
     let started = Instant::now();
-    let mut outcome = RunOutcome::default();
+    let (mut outcome, mut slice) = (RunOutcome::default(), Slice::begin());
     for rule in rules {
         let spent = shared.spent + started.elapsed();
         if spent > config.guard_run {
@@ -271,11 +289,11 @@ async fn validate_all(
         if run.elapsed > config.guard_rule {
             run.end_with(0);
         }
-        let is_long = run.elapsed > LONG_EVALUATION;
-        outcome.runs.push(run);
-        if is_long {
-            tokio::task::yield_now().await;
+        for line in run.take_lines(None) {
+            lines.write(ctx.platform().clock().now(), shared.tenant, rule, &line);
         }
+        outcome.runs.push(run);
+        slice.yield_if_over().await;
     }
     shared.spent += started.elapsed();
     Ok(outcome)
@@ -306,6 +324,8 @@ pub(crate) struct GuardRun {
     /// The number of rules in the chain of causes of the command.
     depth: u32,
     outcome: RunOutcome,
+    /// The rules of the tenant as the transaction sees them.
+    rules: Arc<TenantRules>,
 }
 
 impl GuardRun {
@@ -324,12 +344,19 @@ impl GuardRun {
             user: &self.user,
             executed_by: self.executed_by,
             now,
+            rules: Some(&self.rules),
         }
     }
 }
 
 /// Lets the command continue or rejects it, and leaves what the guards write for the end of the transaction.
-fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: RunOutcome) -> Result<Verdict> {
+fn decide(
+    tx: &mut Tx<'_>,
+    change: ValidatedChange<'_>,
+    user: RunUser,
+    outcome: RunOutcome,
+    rules: Arc<TenantRules>,
+) -> Result<Verdict> {
     let ctx = tx.context();
     let is_allowed = outcome.allows();
     let messages = outcome.messages();
@@ -350,6 +377,7 @@ fn decide(tx: &mut Tx<'_>, change: ValidatedChange<'_>, user: RunUser, outcome: 
         run: tx.new_id(),
         depth: ctx.cause().map_or(0, |cause| cause.depth),
         outcome,
+        rules,
     };
     // The platform is called after the commit; a rejected command has none, and a chain of rules ends.
     if is_allowed && guard_run.depth >= config.max_depth {
@@ -408,121 +436,5 @@ fn rejection(outcome: &RunOutcome, messages: &[Value]) -> Verdict {
         code: Some("business_rule_blocked".to_owned()),
         status: Some(422),
         body: Some(body),
-    }
-}
-
-/// Returns the messages for the header of a response, each once: as many as fit.
-fn header(messages: &[Value]) -> String {
-    let encoded = |json: &str| {
-        let encoded: String = url::form_urlencoded::byte_serialize(json.as_bytes()).collect();
-        encoded.replace('+', "%20")
-    };
-    let (mut header, end, mut seen) = (encoded("["), encoded("]"), HashSet::new());
-    for message in messages.iter().map(Value::to_string) {
-        let separator = if seen.is_empty() { "" } else { "," };
-        let added = encoded(&format!("{separator}{message}"));
-        if !seen.insert(message) {
-            continue;
-        }
-        if header.len() + added.len() + end.len() > LARGEST_HEADER {
-            break;
-        }
-        header.push_str(&added);
-    }
-    header + &end
-}
-
-/// Writes what guards leave of allowed changes, together with them.
-pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
-    let (ctx, now) = (tx.context(), tx.now());
-    let messages: Vec<Value> = guard_runs
-        .iter()
-        .flat_map(|guard_run| guard_run.outcome.messages())
-        .collect();
-    if !messages.is_empty() {
-        tx.response_header("x-rule-messages", header(&messages));
-    }
-    let (mut rows, mut webhooks, mut calls) = (Vec::new(), Vec::new(), Vec::new());
-    for mut guard_run in guard_runs {
-        let mut runs = std::mem::take(&mut guard_run.outcome.runs);
-        let (tenant, run, depth) = (guard_run.tenant, guard_run.run, guard_run.depth);
-        calls.extend(
-            runs.iter_mut()
-                .flat_map(|one| QueuedCall::take(one, tenant, run, depth)),
-        );
-        let mut leavings = settle::settle(tx.conn(), ctx.call(), guard_run.about(now), &mut runs).await?;
-        for one in runs.iter().filter(|one| one.is_too_deep()) {
-            failure::report(tx.conn(), tenant, &(&*one.rule).into(), TOO_DEEP, &mut leavings).await?;
-        }
-        rows.extend(leavings.rows);
-        webhooks.extend(leavings.webhooks);
-        backoffice_notifications::send(tx, &leavings.notifications).await?;
-        for event in leavings.events {
-            tx.emit(event);
-        }
-    }
-    settle::write_rows(tx.conn(), &rows).await?;
-    share_batch(&mut webhooks);
-    queue(tx, &webhooks).await?;
-    platform_calls::enqueue(tx, &calls).await?;
-    tx.changed(LOG);
-    Ok(())
-}
-
-/// Lets one job send all webhooks of a transaction.
-fn share_batch(webhooks: &mut [NewDelivery]) {
-    if let Some(batch) = webhooks.first().map(|first| first.batch_id) {
-        for one in webhooks {
-            one.batch_id = batch;
-        }
-    }
-}
-
-/// Writes what guards leave of a blocked command, after its rollback.
-async fn write_blocked(
-    connection: &mut diesel_async::AsyncPgConnection,
-    call: Call,
-    guard_runs: Vec<GuardRun>,
-) -> Result<()> {
-    let Some(tenant) = guard_runs.first().map(|first| first.tenant) else {
-        return Ok(());
-    };
-    let mut all = Leavings::default();
-    for mut guard_run in guard_runs {
-        let mut runs = std::mem::take(&mut guard_run.outcome.runs);
-        let leavings = settle::settle(connection, &call, guard_run.about(call.now), &mut runs).await?;
-        all.rows.extend(leavings.rows);
-        all.notifications.extend(leavings.notifications);
-        all.events.extend(leavings.events);
-        all.webhooks.extend(leavings.webhooks);
-    }
-    share_batch(&mut all.webhooks);
-    settle::write_last(connection, &call, tenant, &all).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_header_has_as_many_messages_as_fit() {
-        let message = |length: usize| json!({"level": "info", "message": "x".repeat(length), "ruleId": "r"});
-        let number = |header: &str| header.matches("ruleId").count();
-
-        assert_eq!(number(&header(&[message(10), message(11)])), 2);
-        assert_eq!(number(&header(&[message(10), message(5000), message(11)])), 1);
-        assert_eq!(header(&[message(5000)]), "%5B%5D");
-    }
-
-    #[test]
-    fn a_message_about_many_records_is_in_the_header_once() {
-        let message = |text: &str| json!({"level": "info", "message": text, "ruleId": "r"});
-        let encoded = header(&[message("a, b"), message("c"), message("a, b")]);
-
-        let parsed: Vec<(String, String)> = url::form_urlencoded::parse(format!("m={encoded}").as_bytes())
-            .into_owned()
-            .collect();
-        let parsed: Value = serde_json::from_str(&parsed[0].1).expect("JSON");
-        assert_eq!(parsed, json!([message("a, b"), message("c")]));
     }
 }

@@ -7,10 +7,9 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::KeyColumn;
 use backoffice_core::input::Validator;
 use backoffice_core::vault::SealedColumn;
-use backoffice_core::{Call, Patch, Result, Scope, Timestamp};
-use diesel::sql_types::Timestamptz;
-use diesel::{ExpressionMethods, QueryDsl, insert_into, sql_query};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use backoffice_core::{Call, Patch, Result, Scope};
+use diesel::{ExpressionMethods, QueryDsl, insert_into};
+use diesel_async::RunQueryDsl;
 use secrecy::SecretSlice;
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -306,33 +305,4 @@ pub(crate) async fn open<'a>(
     let vault = call.platform().vault();
     let open = |(id, sealed): (Uuid, Vec<u8>)| Ok((id, vault.open(tenant, HEADER_VALUE.of(id), &sealed)?));
     rows.into_iter().map(open).collect()
-}
-
-/// Notes since when no rule names a value.
-const NOTE_UNUSED: &str = "update business_rules_header_values h set unused_since = case when u.is_used then null else $1 end, updated_at = $1
-    from (
-        select v.tenant_id, v.id, exists (select from business_rules_rules r where r.tenant_id = v.tenant_id
-            and (strpos(r.success_actions::text, v.id::text) > 0 or strpos(r.failure_actions::text, v.id::text) > 0)) as is_used
-        from business_rules_header_values v
-    ) u
-    where u.tenant_id = h.tenant_id and u.id = h.id and u.is_used = (h.unused_since is not null)";
-
-const ERASE: &str = "delete from business_rules_header_values h using (
-        select tenant_id, id from business_rules_header_values where unused_since < $1 for update skip locked
-    ) old where h.tenant_id = old.tenant_id and h.id = old.id";
-
-/// Deletes the values that no rule has named since before the action log begins: until then an undo may need them.
-///
-/// # Errors
-/// When the database can't be reached.
-pub(crate) async fn erase(connection: &mut AsyncPgConnection, now: Timestamp, log_start: Timestamp) -> Result<()> {
-    sql_query(NOTE_UNUSED)
-        .bind::<Timestamptz, _>(now)
-        .execute(connection)
-        .await?;
-    sql_query(ERASE)
-        .bind::<Timestamptz, _>(log_start)
-        .execute(connection)
-        .await?;
-    Ok(())
 }

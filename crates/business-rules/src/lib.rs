@@ -94,8 +94,12 @@ fn register(registry: &mut Registry) {
         .job::<jobs::RunRules>()
         .job::<platform_calls::CallPlatform>()
         .job::<jobs::EraseOld>()
+        .job::<jobs::EraseWebhooks>()
+        .job::<jobs::EraseHeaderValues>()
         .job::<webhooks::SendWebhooks>()
-        .schedule::<jobs::EraseOld>(jobs::ERASE_SCHEDULE, jobs::ERASE_EVERY);
+        .schedule::<jobs::EraseOld>(jobs::ERASE_SCHEDULE, jobs::ERASE_EVERY)
+        .schedule::<jobs::EraseWebhooks>(jobs::ERASE_WEBHOOKS_SCHEDULE, jobs::ERASE_EVERY)
+        .schedule::<jobs::EraseHeaderValues>(jobs::ERASE_HEADER_VALUES_SCHEDULE, jobs::ERASE_HEADER_VALUES_EVERY);
 }
 
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
@@ -106,7 +110,10 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     startup.provide(Arc::new(config.checked()?));
     startup.provide(Arc::new(compiled::new_cache()));
     startup.provide(Arc::new(condition::Patterns::default()));
+    startup.provide(Arc::new(condition::SearchThreads::default()));
+    startup.provide(Arc::new(engine::lines::LineLog::default()));
     startup.provide(Arc::new(http::RunningExecutions::default()));
+    startup.provide(Arc::new(http::ExecutionSlots::default()));
     startup.provide(Arc::new(platform_calls::CallableEndpoints::default()));
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! What bounds the rules of a tenant, and what their effects may do.
 
-use backoffice_core::command::Tx;
+use backoffice_core::command::{Snapshot, Transition, Tx};
 use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Rejection, RequestContext, Result};
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::config::RulesConfig;
@@ -27,6 +28,18 @@ pub(crate) fn check_ceiling(ctx: &RequestContext, features: &[String], organizat
     match missing.is_empty() {
         true => Ok(()),
         false => Err(Rejection::missing_features(&missing).into()),
+    }
+}
+
+/// Rejects a change of a rule, set or member of the whole tenant by a caller whose right to it is limited to organizations. A command finds no such
+/// resource for that caller, but undo and redo restore what the caller did before the limit. A selected organization is no limit, because it takes
+/// no right away.
+pub(crate) fn check_whole_tenant(tx: &Tx<'_>, step: &Transition<'_>) -> Result<()> {
+    let is_of_tenant = |snapshot: &Snapshot| snapshot.get("organizationId").is_none_or(Value::is_null);
+    let concerns_tenant = [step.from, step.to].into_iter().flatten().any(is_of_tenant);
+    match concerns_tenant && tx.scope().allowed.is_some() {
+        true => Err(Rejection::organization_out_of_scope().into()),
+        false => Ok(()),
     }
 }
 

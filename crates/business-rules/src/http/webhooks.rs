@@ -1,7 +1,7 @@
 //! Endpoints of secrets and deliveries of webhooks.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{Cookies, Created, Done, Id, Json, Path, Query, Routes, given, requires};
+use backoffice_core::http::{Created, Done, Id, Json, Path, Query, Routes, given, requires};
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
 use secrecy::ExposeSecret;
@@ -84,18 +84,17 @@ async fn list_business_rule_webhook_secrets(
     query::list_secrets(&connection, &ctx, &request).await.map(Json)
 }
 
-async fn create_business_rule_webhook_secret(ctx: RequestContext) -> Result<Cookies<Created<CreatedSecret>>> {
+async fn create_business_rule_webhook_secret(ctx: RequestContext) -> Result<Created<CreatedSecret>> {
     let tenant = ctx.tenant()?;
     if tenant.is_nil() {
         return Err(Rejection::tenant_required().into());
     }
     let command = CreateWebhookSecret::new(&ctx, tenant);
-    let response = |()| Cookies {
-        response: Created(CreatedSecret {
+    let response = |()| {
+        Created(CreatedSecret {
             id: command.id(),
             secret: Some(command.text().expose_secret().to_owned()),
-        }),
-        cookies: Vec::new(),
+        })
     };
     ctx.execute(&command, response).await
 }

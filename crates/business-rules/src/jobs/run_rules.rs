@@ -17,11 +17,14 @@ use uuid::Uuid;
 use crate::compiled::{self, CompiledRule};
 use crate::condition::reference::RunUser;
 use crate::config::RulesConfig;
+use crate::engine::recipients::RecipientsLeft;
+use crate::engine::run::{self, RunMode};
 use crate::engine::settle::{self, About};
-use crate::engine::{RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date, run};
+use crate::engine::{RunOutcome, RunSubject, TOO_DEEP, Trigger, failure, need_local_date};
 use crate::guard::fields_of;
 
-/// The rules that an event starts. The cursor counts the finished ones: a crash repeats at most the rule that was under way.
+/// The rules that an event starts. The cursor counts the finished ones: a crash repeats at most the rule that was under way, and so does a platform that is
+/// not available for one of its calls.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RunRules {
     /// Kind of the record.
@@ -84,9 +87,14 @@ impl Job for RunRules {
         };
         let is_too_deep = depth >= call.provided::<RulesConfig>()?.max_depth;
         let occasion = self.event.unwrap_or(work.id());
+        // The last attempt notes the failure and goes on with the next rule.
+        let mode = match work.attempt() < Self::MAX_ATTEMPTS {
+            true => RunMode::Repeatable,
+            false => RunMode::Once,
+        };
         let mut outcome = match is_too_deep {
             true => RunOutcome::default(),
-            false => executed(&call, &rule, depth, subject, user.clone(), occasion).await?,
+            false => executed(&call, &rule, depth, subject, user.clone(), (occasion, mode)).await?,
         };
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
         let about = About {
@@ -96,8 +104,11 @@ impl Job for RunRules {
             user: &user,
             executed_by: None,
             now: call.now,
+            rules: None,
         };
-        let mut leavings = settle::settle(chunk.connection(), &call, about, &mut outcome.runs).await?;
+        let mut left = RecipientsLeft::default();
+        let runs = &mut outcome.runs;
+        let mut leavings = settle::settle(chunk.connection(), &call, about, runs, &mut left).await?;
         let failure = match is_too_deep {
             true => Some(TOO_DEEP.to_owned()),
             false => outcome.runs.iter().find_map(reason_of),
@@ -120,7 +131,7 @@ async fn executed(
     depth: u32,
     subject: RunSubject<'_>,
     user: RunUser,
-    occasion: Uuid,
+    (occasion, mode): (Uuid, RunMode),
 ) -> Result<RunOutcome> {
     let name = format!("rule {}", rule.key);
     let identity = Identity::limited(name, subject.tenant, rule.organization, &rule.effect_features);
@@ -136,7 +147,7 @@ async fn executed(
         false => None,
     };
     let facts = subject.facts(user, call.now, local_date);
-    run::run(&ctx, rules, subject, &facts, occasion, false).await
+    run::run(&ctx, rules, subject, &facts, occasion, mode).await
 }
 
 /// Returns the record as it is after the change, or was before a deletion, with the record before and the names of the changed fields.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
 use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::RuleSet;
+use crate::commands::limits;
 use crate::schema::{
     business_rules_rules as rules, business_rules_set_members as members, business_rules_sets as sets,
 };
@@ -139,6 +140,10 @@ impl Entity for SetMember {
         let rows = members::table.filter(members::tenant_id.eq(tx.tenant()));
         delete(rows.filter(members::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        limits::check_whole_tenant(tx, step)
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {

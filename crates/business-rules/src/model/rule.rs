@@ -116,6 +116,7 @@ impl Entity for Rule {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        limits::check_whole_tenant(tx, step)?;
         let Some(to) = step.to else { return Ok(()) };
         let rule: Self = to.row()?;
         if step.restoring {

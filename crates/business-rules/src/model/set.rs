@@ -1,6 +1,6 @@
 //! Sets of rules.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::KeyColumn;
 use backoffice_core::{Feature, Result, Timestamp, crud};
 use diesel::pg::Pg;
@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::SetMember;
 use super::member::{By, with_members};
+use crate::commands::limits;
 use crate::schema::business_rules_sets as sets;
 use crate::{acl, query};
 
@@ -73,5 +74,9 @@ impl Entity for RuleSet {
         let rows = sets::table.filter(sets::tenant_id.eq(tx.tenant()));
         delete(rows.filter(sets::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
+    }
+
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        limits::check_whole_tenant(tx, step)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::request::{CallingRule, Idempotency, send};
+use super::request::{CallOutcome, CallingRule, Idempotency, send};
 use crate::engine::failure::{self, FailedRule};
 use crate::engine::settle::{self, Leavings};
 use crate::engine::{PlannedCall, RuleRun};
@@ -62,7 +62,8 @@ pub(crate) async fn enqueue(tx: &mut Tx<'_>, queued: &[QueuedCall]) -> Result<()
     Ok(())
 }
 
-/// Sends requests, one in each step. A crash repeats at most the request that was under way, with the same `Idempotency-Key`.
+/// Sends requests, one in each step. A crash repeats at most the request that was under way, with the same `Idempotency-Key`. A request that could not be
+/// sent is repeated until the last attempt, which announces the failure, so that the later requests of the job are sent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CallPlatform {
     calls: Vec<QueuedCall>,
@@ -80,6 +81,9 @@ impl Job for CallPlatform {
         };
         let (call, tenant, cursor) = (work.call().clone(), work.tenant(), work.cursor() + 1);
         let outcome = send(&call, &next.rule, &next.call, next.once, None).await?;
+        if outcome == CallOutcome::Unavailable && work.attempt() < Self::MAX_ATTEMPTS {
+            return Err(CallOutcome::busy());
+        }
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
         if let Some(reason) = outcome.failure() {
             let (id, organization) = (next.rule.id, next.rule.organization);

@@ -8,4 +8,4 @@ mod run;
 pub(crate) use call_platform::{CallPlatform, QueuedCall, enqueue};
 pub(crate) use options::{CallableEndpoints, CallableKey, METHODS, keys};
 pub(crate) use request::common_organization;
-pub(crate) use run::call;
+pub(crate) use run::{CallEnd, call};

@@ -44,6 +44,8 @@ pub(super) enum CallOutcome {
     NoEndpoint,
     /// The request took too long and was rolled back.
     TimedOut,
+    /// The request was not sent, because too many requests from inside wait, or was cut off.
+    Unavailable,
     /// The request failed inside of the platform.
     Failed,
 }
@@ -54,6 +56,11 @@ impl CallOutcome {
             Self::Responded(status) => Some(status),
             _ => None,
         }
+    }
+
+    /// Returns the error of a job that repeats a request which was not available. It is no outage, so that the job waits longer before each next attempt.
+    pub(super) fn busy() -> Error {
+        Error::internal("the platform is not available to a rule")
     }
 
     /// Returns the reason of a failure: of a response only its status.
@@ -72,6 +79,7 @@ impl fmt::Display for CallOutcome {
             Self::NoKey => f.write_str("api_key_not_available"),
             Self::NoEndpoint => f.write_str("endpoint_not_available"),
             Self::TimedOut => f.write_str("timeout"),
+            Self::Unavailable => f.write_str("unavailable"),
             Self::Failed => f.write_str("internal_error"),
         }
     }
@@ -110,7 +118,7 @@ pub(crate) async fn common_organization(
 /// Checks everything again and sends a request. `actor` is the caller of an execution by request, whose features limit those of the key.
 ///
 /// # Errors
-/// When the database can't be reached, or too many requests from inside wait.
+/// When the database can't be reached.
 pub(super) async fn send(
     call: &Call,
     rule: &CallingRule,
@@ -163,7 +171,10 @@ pub(super) async fn send(
     match call.runtime.request(request).await {
         Ok(Some(response)) => Ok(CallOutcome::Responded(response.status)),
         Ok(None) => Ok(CallOutcome::TimedOut),
-        Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => Err(error),
+        Err(error @ (Error::Unavailable(_) | Error::Collision(_))) => {
+            tracing::warn!(%error, rule.id = %rule.id, "request of a rule was not sent");
+            Ok(CallOutcome::Unavailable)
+        }
         Err(error) => {
             tracing::error!(%error, rule.id = %rule.id, "request of a rule failed");
             Ok(CallOutcome::Failed)

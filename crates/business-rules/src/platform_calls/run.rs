@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use backoffice_core::RequestContext;
 use backoffice_core::identity::ActorKind;
+use backoffice_core::{Error, RequestContext};
 use serde_json::json;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -11,8 +11,18 @@ use uuid::Uuid;
 use super::request::{CallOutcome, CallingRule, Idempotency, send};
 use crate::engine::RuleRun;
 
-/// Sends the request of an action, if it has planned one, at most for this time. Returns false if that was not enough; the request is then rolled
-/// back. A user or key that executes the rule by request is the actor, and its features limit the request.
+/// How the action of a rule has ended, as far as it calls the platform.
+pub(crate) enum CallEnd {
+    /// It had no request, or its result says how the request has ended.
+    Done,
+    /// The time was not enough; the request is rolled back.
+    TimedOut,
+    /// The request could not be sent. The result says so too.
+    Unavailable(Error),
+}
+
+/// Sends the request of an action, if it has planned one, at most for this time. A user or key that executes the rule by request is the actor, and its
+/// features limit the request.
 pub(crate) async fn call(
     ctx: &RequestContext,
     run: &mut RuleRun,
@@ -20,9 +30,9 @@ pub(crate) async fn call(
     tenant: Uuid,
     occasion: Uuid,
     longest: Duration,
-) -> bool {
+) -> CallEnd {
     let Some(planned) = run.calls.iter().position(|planned| planned.action == action) else {
-        return true;
+        return CallEnd::Done;
     };
     let planned = run.calls.remove(planned);
     let rule = CallingRule {
@@ -37,19 +47,20 @@ pub(crate) async fn call(
         condition: run.condition.unwrap_or_default(),
     };
     let actor = Some(ctx.identity()).filter(|identity| identity.kind != ActorKind::System);
-    let (status, error) = match timeout(longest, send(ctx.call(), &rule, &planned, once, actor)).await {
-        Err(_) => return false,
-        Ok(Ok(outcome)) => (CallOutcome::status(outcome), outcome.failure()),
+    let (outcome, end) = match timeout(longest, send(ctx.call(), &rule, &planned, once, actor)).await {
+        Err(_) => return CallEnd::TimedOut,
+        Ok(Ok(CallOutcome::Unavailable)) => (CallOutcome::Unavailable, CallEnd::Unavailable(CallOutcome::busy())),
+        Ok(Ok(outcome)) => (outcome, CallEnd::Done),
         Ok(Err(error)) => {
             tracing::warn!(%error, rule.id = %rule.id, "could not send the request of a rule");
-            (None, Some("unavailable".to_owned()))
+            (CallOutcome::Unavailable, CallEnd::Unavailable(error))
         }
     };
     if let Some(result) = run.results.get_mut(action) {
-        result.error = error;
-        if let Some(status) = status {
+        result.error = outcome.failure();
+        if let Some(status) = outcome.status() {
             result.fields.insert("status".to_owned(), json!(status));
         }
     }
-    true
+    end
 }

@@ -80,6 +80,7 @@ impl Sortable for LogRow {
         SortField::new("executionResult", "business_rules_execution_logs.execution_result"),
         SortField::new("executionTimeMs", "business_rules_execution_logs.execution_time_ms"),
     ];
+    const SEARCHES: bool = false;
 }
 
 /// The filter of the log.

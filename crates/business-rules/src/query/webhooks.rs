@@ -18,6 +18,7 @@ impl Sortable for WebhookSecret {
         "createdAt",
         "business_rules_webhook_secrets.created_at",
     )];
+    const SEARCHES: bool = false;
 }
 
 impl Sortable for WebhookDelivery {
@@ -25,6 +26,7 @@ impl Sortable for WebhookDelivery {
         SortField::time("createdAt", "business_rules_webhook_deliveries.created_at"),
         SortField::time("nextAttemptAt", "business_rules_webhook_deliveries.next_attempt_at"),
     ];
+    const SEARCHES: bool = false;
 }
 
 type SecretsInScope = Filter<Filter<secrets::table, Owned<secrets::tenant_id>>, IsNull<secrets::revoked_at>>;

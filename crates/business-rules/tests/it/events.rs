@@ -134,6 +134,42 @@ async fn rul_19_taking_a_change_back_starts_no_rule() {
 }
 
 #[actix_web::test]
+async fn rul_19_further_events_of_an_undo_or_redo_start_no_rule() {
+    let fixture = fixture().await;
+    let token = &fixture.a.token;
+    let pipeline = fixture.create("/customers/pipelines", json!({"name": "P"})).await;
+    let body = json!({"pipelineId": pipeline, "label": "S"});
+    let stage = fixture.create("/customers/pipeline-stages", body).await;
+    let id = deal(&fixture, "D").await;
+    let fields = json!({"eventType": "stage_changed", "successActions": [set("description", json!("Moved"))]});
+    fixture
+        .create(RULES, with(rule("moved", "ACTION", "customers.deal"), fields))
+        .await;
+    let seen = async || {
+        settle(&fixture).await;
+        let deal = stored(&fixture, id).await;
+        let logs = logs(&fixture).await.len();
+        (deal["pipelineStageId"].clone(), deal["description"].clone(), logs)
+    };
+
+    let body = json!({"id": id, "pipelineStageId": stage});
+    let moved = fixture.app.send(token, Method::PUT, DEALS, body).await;
+    assert_eq!(moved.status, 200, "{}", moved.text());
+    assert_eq!(seen().await, (json!(stage), json!("Moved"), 1));
+
+    let own = last_write(&fixture, id).await;
+    let (status, body) = fixture.app.undo(token, &own).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(seen().await, (json!(stage), Value::Null, 1));
+    let (status, body) = fixture.app.undo(token, &moved).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(seen().await, (Value::Null, Value::Null, 1));
+    let (status, body) = fixture.app.redo(token, &moved).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(seen().await, (json!(stage), Value::Null, 1));
+}
+
+#[actix_web::test]
 async fn rul_8_rules_that_start_each_other_stop() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;

@@ -69,6 +69,11 @@ pub(crate) fn message(kind: &str, text: &str) -> Value {
     action(kind, json!({"message": text}))
 }
 
+/// Returns the body of an execution with this data of the type `x.y`.
+pub(crate) fn input(data: Value) -> Value {
+    json!({"entityType": "x.y", "data": data})
+}
+
 /// Creates a deal as the administrator of Alpha.
 pub(crate) async fn deal(fixture: &TwoTenants, title: &str) -> Uuid {
     fixture.create(DEALS, json!({"title": title})).await

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::fixture::{
     DEALS, RULES, action, condition, deal, fixture, fixture_with, last_write, logs, message, rule, stored, with,
 };
-use backoffice_test_accounts::TwoTenants;
+use backoffice_test_accounts::{ORGANIZATIONS, TwoTenants};
 
 /// A guard that keeps won deals as they are.
 fn keep_won() -> Value {
@@ -304,6 +304,73 @@ async fn super_administrators_and_rules_of_other_organizations() {
     let request = fixture.app.request(Method::POST, DEALS).bearer(&fixture.a.token);
     let body = json!({"title": "F", "organizationId": below});
     assert_eq!(request.json(&body).responded_by_interceptor().send().await.status, 422);
+}
+
+async fn put_organization(fixture: &TwoTenants, body: &Value) -> TestResponse {
+    let request = fixture.app.request(Method::PUT, ORGANIZATIONS).bearer(&fixture.a.token);
+    request.json(body).responded_by_interceptor().send().await
+}
+
+/// Creates two tenants in an application that keeps the rules which it has read.
+async fn fixture_with_cache() -> TwoTenants {
+    let fixture = fixture().await;
+    fixture.app.start_background();
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    fixture
+}
+
+#[actix_web::test]
+async fn a_rejected_move_of_an_organization_changes_the_rules_of_no_other_command() {
+    let fixture = fixture_with_cache().await;
+    let a = fixture.organization("A", None).await;
+    let b = fixture.organization("B", Some(a)).await;
+    let c = fixture.organization("C", None).await;
+    let blocks = json!([message("BLOCK_TRANSITION", "No")]);
+    let moves = json!({"organizationId": null, "eventType": "updated", "successActions": blocks});
+    fixture
+        .create(
+            RULES,
+            with(rule("moves", "VALIDATION", "directory.organization"), moves),
+        )
+        .await;
+    let deals = json!({"organizationId": a, "successActions": blocks});
+    fixture
+        .create(RULES, with(rule("deals", "VALIDATION", "customers.deal"), deals))
+        .await;
+
+    // The first command that reads the rules since they have changed.
+    let moved = put_organization(&fixture, &json!({"id": b, "parentId": c})).await;
+
+    assert_eq!(
+        (moved.status, &moved.json()["rules"][0]["ruleId"]),
+        (422, &json!("moves"))
+    );
+    let request = fixture.app.request(Method::POST, DEALS).bearer(&fixture.a.token);
+    let request = request.json(&json!({"title": "D", "organizationId": b}));
+    let created = request.responded_by_interceptor().send().await;
+    assert_eq!(
+        (created.status, &created.json()["rules"][0]["ruleId"]),
+        (422, &json!("deals"))
+    );
+}
+
+#[actix_web::test]
+async fn a_moved_organization_is_validated_by_the_rules_above_its_new_place() {
+    let fixture = fixture_with_cache().await;
+    let a = fixture.organization("A", None).await;
+    let b = fixture.organization("B", None).await;
+    let blocks = json!({"organizationId": a, "successActions": [message("BLOCK_TRANSITION", "No")]});
+    fixture
+        .create(RULES, with(rule("g", "VALIDATION", "directory.organization"), blocks))
+        .await;
+    // The node keeps the rules from now on.
+    deal(&fixture, "D").await;
+
+    let moved = put_organization(&fixture, &json!({"id": b, "parentId": a})).await;
+
+    assert_eq!(moved.status, 422);
+    let renamed = put_organization(&fixture, &json!({"id": b, "name": "C"})).await;
+    assert_eq!(renamed.status, 200);
 }
 
 #[actix_web::test]

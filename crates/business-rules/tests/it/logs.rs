@@ -55,6 +55,23 @@ async fn rul_15_executions_are_filtered() {
 }
 
 #[actix_web::test]
+async fn executions_for_a_record_and_by_a_user_are_a_range_of_an_index() {
+    let fixture = fixture().await;
+    for (column, condition) in [
+        ("rule_id", ""),
+        ("entity_id", ""),
+        ("executed_by", " WHERE (executed_by IS NOT NULL)"),
+    ] {
+        let index = format!(
+            "pg_indexes where tablename = 'business_rules_execution_logs' \
+             and indexdef like '%(tenant_id, {column}, executed_at DESC, id DESC){condition}'"
+        );
+
+        assert_eq!(fixture.app.count(&index).await, 1, "{column}");
+    }
+}
+
+#[actix_web::test]
 async fn the_rows_of_a_run_together_keep_a_bounded_part_of_it() {
     let fixture = fixture().await;
     let shown = json!({"message": "{{data.text}}"});

@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod effects;
+mod erasure;
 mod events;
 mod execution;
 mod fixture;
@@ -23,6 +25,8 @@ mod repeats;
 mod rules;
 mod sets;
 mod several_records;
+mod slots;
 mod texts;
 mod time_limits;
 mod webhooks;
+mod whole_tenant;

@@ -1,18 +1,29 @@
 //! The months of the log of executions.
 
 use backoffice_core::{Call, Scope, retention};
-use backoffice_test_accounts::{TwoTenants, login};
-use backoffice_test_support::Duration;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants, login};
+use backoffice_test_support::{Duration, TestApp};
 use diesel_async::SimpleAsyncConnection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{EXECUTE, LOGS, RULES, fixture, fixture_with, rule};
+use crate::fixture::{EXECUTE, LOGS, MODULES, RULES, fixture, rule};
 
 const UP: &str = include_str!("../../migrations/2026-11-25-131000-1000_partition_execution_logs/up.sql");
 const DOWN: &str = include_str!("../../migrations/2026-11-25-131000-1000_partition_execution_logs/down.sql");
 
 const TABLE: &str = "business_rules_execution_logs";
+
+/// The months in which the clocks of the fixtures start, counted from the present one of the database. In an older one the executions lie in
+/// `_earlier`, as those of a constant date do from its next month on.
+const STARTS: [i32; 2] = [0, -2];
+
+/// As `fixture_with`, with a clock that starts in this month.
+async fn started_in(month: i32, config: &str) -> TwoTenants {
+    let app = TestApp::builder(&MODULES).config(CONFIG);
+    let app = app.config(&format!("{NO_LIMITS}{config}")).starting_in_month(month);
+    TwoTenants::inside(app.build().await).await
+}
 
 /// Returns the SQL of an instant in a month, counted from the current one of the database, whose clock the months follow.
 fn day_of(month: i32) -> String {
@@ -128,93 +139,97 @@ async fn maintenance_creates_the_months_that_are_lacking() {
 
 #[actix_web::test]
 async fn months_are_dropped_after_their_retention_and_not_before() {
-    let mut fixture = fixture_with("[business_rules]\nlog_retention = \"30d\"\n").await;
-    fixture.app.sql(DOWN).await;
-    insert(&fixture, fixture.a.id, &[-30, -6, -4, -3, -2, 0]).await;
-    fixture.app.sql(UP).await;
-    let all = [
-        at(-30, "earlier"),
-        at(-6, "-6"),
-        at(-4, "-4"),
-        at(-3, "-3"),
-        at(-2, "-2"),
-        at(0, "0"),
-    ];
-    assert_eq!(
-        places(&fixture).await,
-        all,
-        "the months begin with the oldest of the last two years"
-    );
+    for start in STARTS {
+        let mut fixture = started_in(start, "[business_rules]\nlog_retention = \"30d\"\n").await;
+        fixture.app.sql(DOWN).await;
+        insert(&fixture, fixture.a.id, &[-30, -6, -4, -3, -2, 0]).await;
+        fixture.app.sql(UP).await;
+        let all = [
+            at(-30, "earlier"),
+            at(-6, "-6"),
+            at(-4, "-4"),
+            at(-3, "-3"),
+            at(-2, "-2"),
+            at(0, "0"),
+        ];
+        assert_eq!(
+            places(&fixture).await,
+            all,
+            "the months begin with the oldest of the last two years"
+        );
 
-    // A second less than 30 days after the end of the third month before this one.
-    set_clock(
-        &mut fixture,
-        "(date_trunc('month', now(), 'utc') - interval '2 months' + interval '30 days' - interval '1 second')",
-    )
-    .await;
-    maintain(&fixture).await;
-    assert_eq!(places(&fixture).await, all[3..]);
+        // A second less than 30 days after the end of the third month before this one.
+        set_clock(
+            &mut fixture,
+            "(date_trunc('month', now(), 'utc') - interval '2 months' + interval '30 days' - interval '1 second')",
+        )
+        .await;
+        maintain(&fixture).await;
+        assert_eq!(places(&fixture).await, all[3..]);
 
-    let list = format!("{LOGS}?entityType=x.y&pageSize=2");
-    let request = || {
-        fixture
-            .app
-            .request(actix_web::http::Method::GET, &list)
-            .bearer(&fixture.a.token)
-    };
-    let before = request().send().await;
-    let tag = before.header("etag").expect("an entity tag");
-    assert_eq!(before.json()["total"], 3);
-    maintain(&fixture).await;
-    let unchanged = request().header("If-None-Match", &tag).send().await;
-    assert_eq!(unchanged.status, 304, "no month was dropped");
+        let list = format!("{LOGS}?entityType=x.y&pageSize=2");
+        let request = || {
+            fixture
+                .app
+                .request(actix_web::http::Method::GET, &list)
+                .bearer(&fixture.a.token)
+        };
+        let before = request().send().await;
+        let tag = before.header("etag").expect("an entity tag");
+        assert_eq!(before.json()["total"], 3);
+        maintain(&fixture).await;
+        let unchanged = request().header("If-None-Match", &tag).send().await;
+        assert_eq!(unchanged.status, 304, "no month was dropped");
 
-    fixture.app.advance(Duration::SECOND);
-    maintain(&fixture).await;
+        fixture.app.advance(Duration::SECOND);
+        maintain(&fixture).await;
 
-    assert_eq!(places(&fixture).await, all[4..]);
-    let after = request().header("If-None-Match", &tag).send().await;
-    assert_eq!(after.status, 200, "a month was dropped");
-    assert_eq!(after.json()["total"], 2);
+        assert_eq!(places(&fixture).await, all[4..]);
+        let after = request().header("If-None-Match", &tag).send().await;
+        assert_eq!(after.status, 200, "a month was dropped");
+        assert_eq!(after.json()["total"], 2);
+    }
 }
 
 #[actix_web::test]
 async fn the_migration_keeps_every_execution_there_and_back() {
-    let fixture = fixture().await;
-    fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
-    run(&fixture).await;
-    insert(&fixture, fixture.a.id, &[-30, -5, 2, 7]).await;
-    insert(&fixture, fixture.b.id, &[-5, 0]).await;
-    let before = rows(&fixture).await;
-    assert_eq!(before.len(), 7);
+    for start in STARTS {
+        let fixture = started_in(start, "").await;
+        fixture.create(RULES, rule("r1", "ACTION", "x.y")).await;
+        run(&fixture).await;
+        insert(&fixture, fixture.a.id, &[-30, -5, 2, 7]).await;
+        insert(&fixture, fixture.b.id, &[-5, 0]).await;
+        let before = rows(&fixture).await;
+        assert_eq!(before.len(), 7);
 
-    fixture.app.sql(DOWN).await;
-    assert_eq!(rows(&fixture).await, before);
-    let plain = format!(
-        "select relkind::text as kind from pg_class where relname ~ '^{TABLE}(_[0-9a-z]+)?$' and relkind in ('r', 'p')"
-    );
-    assert_eq!(fixture.app.rows(&plain).await, [json!({"kind": "r"})]);
-    run(&fixture).await;
-    let before = rows(&fixture).await;
-    assert_eq!(before.len(), 8, "the application writes without another grant");
-    fixture.app.sql(UP).await;
+        fixture.app.sql(DOWN).await;
+        assert_eq!(rows(&fixture).await, before);
+        let plain = format!(
+            "select relkind::text as kind from pg_class where relname ~ '^{TABLE}(_[0-9a-z]+)?$' and relkind in ('r', 'p')"
+        );
+        assert_eq!(fixture.app.rows(&plain).await, [json!({"kind": "r"})]);
+        run(&fixture).await;
+        let before = rows(&fixture).await;
+        assert_eq!(before.len(), 8, "the application writes without another grant");
+        fixture.app.sql(UP).await;
 
-    assert_eq!(rows(&fixture).await, before);
-    run(&fixture).await;
-    assert_eq!(rows(&fixture).await.len(), 9);
-    let inserted: Vec<_> = places(&fixture)
-        .await
-        .into_iter()
-        .filter(|(month, _)| *month != 0)
-        .collect();
-    let expected = [
-        at(-30, "earlier"),
-        at(-5, "-5"),
-        at(-5, "-5"),
-        at(2, "2"),
-        at(7, "later"),
-    ];
-    assert_eq!(inserted, expected);
+        assert_eq!(rows(&fixture).await, before);
+        run(&fixture).await;
+        assert_eq!(rows(&fixture).await.len(), 9);
+        let inserted: Vec<_> = places(&fixture)
+            .await
+            .into_iter()
+            .filter(|(month, _)| *month != 0)
+            .collect();
+        let expected = [
+            at(-30, "earlier"),
+            at(-5, "-5"),
+            at(-5, "-5"),
+            at(2, "2"),
+            at(7, "later"),
+        ];
+        assert_eq!(inserted, expected);
+    }
 }
 
 #[actix_web::test]

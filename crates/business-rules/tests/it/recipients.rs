@@ -1,8 +1,32 @@
 //! Users whom rules notify.
 
-use serde_json::json;
+use backoffice_test_accounts::TwoTenants;
+use serde_json::{Value, json};
 
 use crate::fixture::{EXECUTE, RULES, action, fixture, rule, with};
+
+/// Creates a role of Alpha that a thousand users have.
+pub(crate) async fn crowd(fixture: &TwoTenants) {
+    let role = fixture.role("Crowd", &["customers.*"], None).await;
+    let tenant = fixture.a.id;
+    let users = format!(
+        "insert into auth_users (tenant_id, id, email, email_norm, is_active, is_confirmed, created_at, updated_at)
+         select '{tenant}', gen_random_uuid(), 'u' || n || '@crowd.test', 'u' || n || '@crowd.test', true, true, now(), now()
+         from generate_series(1, 1000) n"
+    );
+    assert_eq!(fixture.app.sql(&users).await, 1000);
+    let roles = format!(
+        "insert into auth_user_roles (tenant_id, id, user_id, role_tenant_id, role_id, created_at, updated_at)
+         select '{tenant}', gen_random_uuid(), id, '{tenant}', '{role}', now(), now()
+         from auth_users where tenant_id = '{tenant}' and email like 'u%@crowd.test'"
+    );
+    assert_eq!(fixture.app.sql(&roles).await, 1000);
+}
+
+/// Returns an action that notifies a user or the users of a role.
+pub(crate) fn notify(recipient: &str) -> Value {
+    action("NOTIFY", json!({"message": "m", "recipients": [recipient]}))
+}
 
 #[actix_web::test]
 async fn names_of_roles_are_compared_as_those_of_accounts() {
@@ -28,4 +52,26 @@ async fn names_of_roles_are_compared_as_those_of_accounts() {
     );
     let (_, page) = fixture.app.get(&token, "/notifications").await;
     assert_eq!(page["total"], 1);
+}
+
+#[actix_web::test]
+async fn the_notifications_of_a_run_have_at_most_ten_thousand_recipients() {
+    let fixture = fixture().await;
+    crowd(&fixture).await;
+    let mut actions = vec![notify("role:Crowd"); 10];
+    actions.extend([notify("role:admin"), notify("role:nobody")]);
+    let fields = json!({"successActions": actions});
+    fixture.create(RULES, with(rule("r1", "ACTION", "x.y"), fields)).await;
+
+    let input = json!({"entityType": "x.y"});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    let results = &body["executedRules"][0]["actionsExecuted"]["results"];
+    let outcome = |action: usize| (&results[action]["recipients"], &results[action]["error"]);
+    for action in 0..10 {
+        assert_eq!(outcome(action), (&json!(1000), &Value::Null), "{action}");
+    }
+    assert_eq!(outcome(10), (&json!(0), &json!("too_many_recipients")));
+    assert_eq!(outcome(11), (&json!(0), &json!("no_recipients")));
+    assert_eq!(fixture.app.count("notifications_notifications").await, 10_000);
 }

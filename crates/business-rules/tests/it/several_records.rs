@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::events::settle;
 use crate::fixture::{MODULES, RULES, action, condition, fixture, logs, message, rule, with};
+use crate::recipients::{crowd, notify};
 
 const STAGES: &str = "/customers/pipeline-stages";
 const STAGE: &str = "customers.pipeline_stage";
@@ -259,4 +260,27 @@ async fn what_rules_need_is_read_once_for_all_records() {
     count(&few).await;
 
     assert_eq!(count(&few).await, count(&many).await);
+}
+
+#[actix_web::test]
+async fn the_records_of_a_command_share_the_recipients_of_a_run() {
+    let fixture = fixture().await;
+    crowd(&fixture).await;
+    let pipeline = Pipeline::with_stages(&fixture, &["First", "Second"]).await;
+    let fields = json!({"eventType": "updated", "successActions": vec![notify("role:Crowd"); 6]});
+    fixture.create(RULES, with(rule("r1", "GUARD", STAGE), fields)).await;
+
+    let reordered = pipeline.reverse(&fixture).await;
+
+    assert_eq!(reordered.status, 200, "{}", reordered.text());
+    let logged = logs(&fixture).await;
+    let results = logged.iter().flat_map(|log| {
+        let results = log["outputContext"]["actionsExecuted"]["results"].as_array();
+        results.into_iter().flatten()
+    });
+    let errors: Vec<&Value> = results.map(|result| &result["error"]).collect();
+    let too_many = json!("too_many_recipients");
+    assert_eq!(errors.len(), 12);
+    assert_eq!(errors.iter().filter(|error| ***error == too_many).count(), 2);
+    assert_eq!(fixture.app.count("notifications_notifications").await, 10_000);
 }

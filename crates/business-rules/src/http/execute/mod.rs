@@ -4,6 +4,7 @@ mod input;
 mod once;
 mod output;
 mod pending;
+mod slots;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use once::RequestKey;
 pub(crate) use once::RunningExecutions;
 use output::{ExecutedOne, ExecutedRules, not_executed, one};
 use pending::AdmittedRequest;
+pub(crate) use slots::ExecutionSlots;
 
 /// Executions by a user or key.
 pub(super) const BY_ACTOR: RateLimit = RateLimit::new("business_rules.execute.actor", 600, 60);

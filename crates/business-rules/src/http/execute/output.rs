@@ -45,8 +45,9 @@ struct ExecutedRule {
     actions_executed: Value,
     /// Duration in milliseconds.
     execution_time: f64,
-    /// The reason of an error.
+    /// The reason of an error; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     error: Option<String>,
     /// Id in the log; null for a dry run.
     #[schema(required = true)]
@@ -75,8 +76,9 @@ pub(super) struct ExecutedOne {
     execution_time: f64,
     /// Messages of the rule.
     messages: Vec<ShownMessage>,
-    /// The reason of an error.
+    /// The reason of an error; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     error: Option<String>,
     /// Id in the log; null for a dry run.
     #[schema(required = true)]
@@ -101,8 +103,9 @@ struct ShownMessage {
 #[serde(rename_all = "camelCase")]
 #[schema(as = BusinessRuleRunError)]
 struct ShownError {
-    /// The key of the rule that was not run.
+    /// The key of the rule that was not run; absent if the problem is not about one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     rule_id: Option<String>,
     /// `too_many_rules` or `not_run`.
     code: &'static str,

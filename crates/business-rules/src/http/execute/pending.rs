@@ -14,18 +14,21 @@ use uuid::Uuid;
 use super::BY_ACTOR;
 use super::input::ExecutionRequest;
 use super::once::{RequestKey, RunningExecutions};
+use super::slots::{ExecutionSlot, ExecutionSlots};
 use crate::commands::{RecordRun, record_id};
 use crate::compiled::{self, CandidateFilter, CompiledRule, TenantRules};
 use crate::condition::reference::RunUser;
-use crate::engine::{RunOutcome, RunSubject, Trigger, need_local_date, recipients, run, settle, user_of};
+use crate::engine::run::{self, RunMode};
+use crate::engine::{RunOutcome, RunSubject, Trigger, need_local_date, recipients, settle, user_of};
 use crate::model::Run;
 
-/// A validated request that is counted, and not a repeat of an earlier one.
+/// A validated request that is counted, and not a repeat of an earlier one. It has a slot among the executions under way.
 pub(super) struct AdmittedRequest<'a> {
     ctx: &'a RequestContext,
     tenant: Uuid,
     request: ExecutionRequest,
     once: Once,
+    slot: ExecutionSlot,
 }
 
 /// The occasion of an execution. With an `Idempotency-Key` it is that of every repeat, and nothing else of it begins in this process until this is
@@ -49,8 +52,8 @@ impl Once {
 }
 
 impl<'a> AdmittedRequest<'a> {
-    /// Ends a repeated request with the stored response, or with 409 while the first one is under way, and counts any other one, before anything is read
-    /// for it.
+    /// Ends a repeated request with the stored response, or with 409 while the first one is under way. Takes a slot for any other one and counts it, before
+    /// anything is read for it.
     pub(super) async fn new(
         ctx: &'a RequestContext,
         (route, key): (&str, RequestKey),
@@ -66,6 +69,7 @@ impl<'a> AdmittedRequest<'a> {
             ctx.reject_repeat().await?;
         }
         let identity = ctx.identity();
+        let slot = ctx.call().provided::<ExecutionSlots>()?.take(tenant, identity)?;
         let actor = format!(
             "{tenant}:{}:{}",
             identity.kind.as_str(),
@@ -77,6 +81,7 @@ impl<'a> AdmittedRequest<'a> {
             tenant,
             request,
             once,
+            slot,
         })
     }
 
@@ -114,6 +119,8 @@ pub(super) struct PendingRun<'a> {
     rules: Arc<TenantRules>,
     user: RunUser,
     once: Once,
+    /// Held until the response is complete.
+    _slot: ExecutionSlot,
 }
 
 impl<'a> PendingRun<'a> {
@@ -123,6 +130,7 @@ impl<'a> PendingRun<'a> {
             tenant,
             request,
             once,
+            slot,
         } = admitted;
         let mut connection = ctx.read().await?;
         let rules = compiled::rules_of(&mut connection, ctx.call(), tenant).await?;
@@ -146,6 +154,7 @@ impl<'a> PendingRun<'a> {
             rules,
             user,
             once,
+            _slot: slot,
         })
     }
 
@@ -194,7 +203,8 @@ impl<'a> PendingRun<'a> {
             false => None,
         };
         let facts = subject.facts(self.user.clone(), ctx.now(), local_date);
-        let outcome = run::run(ctx, rules, subject, &facts, once.occasion, request.is_dry).await?;
+        let mode = if request.is_dry { RunMode::Dry } else { RunMode::Once };
+        let outcome = run::run(ctx, rules, subject, &facts, once.occasion, mode).await?;
         let result = if outcome.allows() { "allowed" } else { "blocked" };
         let trigger = self.trigger.word();
         metrics::counter!("business_rules_runs_total", "trigger" => trigger, "result" => result).increment(1);

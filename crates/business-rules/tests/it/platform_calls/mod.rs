@@ -4,6 +4,7 @@ mod guards;
 mod limits;
 mod runs;
 mod save;
+mod shares;
 
 use backoffice_test_accounts::{TwoTenants, id_of};
 use serde_json::{Value, json};

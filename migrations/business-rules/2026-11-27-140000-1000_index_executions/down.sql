@@ -1,0 +1,2 @@
+drop index business_rules_execution_logs_tenant_id_executed_by_idx;
+drop index business_rules_execution_logs_tenant_id_entity_id_idx;
