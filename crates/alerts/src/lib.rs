@@ -54,6 +54,7 @@ pub static MODULE: Module = Module {
 fn register(registry: &mut Registry) {
     registry
         .extend(recompute::RECOMPUTE)
+        .extend(recompute::RECOMPUTE_EXTENDED)
         .extend(recompute::ALERTS_OF)
         .extend(notify::OPENED)
         .extend(notify::ESCALATED)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoffice_core::Platform;
 use backoffice_core::config::{ConfigError, duration};
 use serde::Deserialize;
 
@@ -48,7 +49,16 @@ impl CalendarConfig {
     }
 
     /// Returns the horizon in whole days.
-    pub(crate) fn horizon_days(&self) -> i64 {
+    fn horizon_days(&self) -> i64 {
         i64::try_from(self.horizon.as_secs() / 86_400).unwrap_or(i64::MAX)
     }
+}
+
+/// Returns the configured horizon in whole days.
+pub(crate) fn horizon_days(platform: &Platform) -> i64 {
+    let config = platform.provided().get::<CalendarConfig>();
+    config.map_or_else(
+        || CalendarConfig::default().horizon_days(),
+        |config| config.horizon_days(),
+    )
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use backoffice_core::db::{KeyColumn, Recurring};
-use backoffice_core::{Result, Timestamp, Tx};
+use backoffice_core::{Platform, Result, Timestamp, Tx};
 use diesel::sql_types::{Array, Date as SqlDate, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::day::Day;
@@ -19,7 +19,17 @@ use crate::zones::{Zone, default_zone, stored_zone};
 /// # Errors
 /// When the database can't be reached, or the lock is not granted in time.
 pub async fn lock_zones(tx: &mut Tx<'_>, organizations: &[Uuid]) -> Result<HashMap<Uuid, Zone>> {
-    let tenant = tx.tenant();
+    let (tenant, platform) = (tx.tenant(), tx.context().platform());
+    lock_zones_of(tx.conn(), platform, tenant, organizations).await
+}
+
+/// Locks zones of a tenant as [`lock_zones`] does, in a transaction that is not that of a command.
+pub(crate) async fn lock_zones_of(
+    connection: &mut AsyncPgConnection,
+    platform: &Platform,
+    tenant: Uuid,
+    organizations: &[Uuid],
+) -> Result<HashMap<Uuid, Zone>> {
     let ordered: Vec<Uuid> = organizations
         .iter()
         .copied()
@@ -32,16 +42,16 @@ pub async fn lock_zones(tx: &mut Tx<'_>, organizations: &[Uuid]) -> Result<HashM
     .bind::<SqlUuid, _>(tenant)
     .bind::<Array<SqlUuid>, _>(&ordered)
     .prepared()
-    .execute(tx.conn())
+    .execute(&mut *connection)
     .await?;
     // A statement of its own: it must see what the lock has waited for.
     let stored: Vec<(Uuid, String)> = calendars::table
         .filter(calendars::tenant_id.eq(tenant))
         .filter(calendars::id.one_of(&ordered))
         .select((calendars::id, calendars::time_zone))
-        .load(tx.conn())
+        .load(connection)
         .await?;
-    let default = default_zone(tx.context().platform());
+    let default = default_zone(platform);
     let mut zones: HashMap<Uuid, Zone> = ordered.into_iter().map(|id| (id, default.clone())).collect();
     for (id, name) in stored {
         zones.insert(id, stored_zone(&name)?);

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use backoffice_core::db::Prepared;
 use backoffice_core::{Result, Tx};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
-use diesel::expression::AsExpression;
+use diesel::dsl::sql;
+use diesel::expression::{AsExpression, SqlLiteral};
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_query;
-use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Bool, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -50,6 +51,13 @@ impl ResourceType {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+
+    /// Returns the condition that a column, which is qualified with its table, has one of all types. It excludes no row: with it, a search by ids without
+    /// a type can use an index that begins with the type. The types are a part of the statement, because PostgreSQL plans every execution of a
+    /// statement that shows it a list.
+    pub fn any_in(column: &str) -> SqlLiteral<Bool> {
+        sql(&format!("{column} = any('{{{}}}')", Self::WORDS.join(",")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads of devices.
 
+use backoffice_auth::query::users::visible_among_scope;
 use backoffice_core::command::{Entity, LockedRow};
 use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::list::{Fragment, ListRequest, Page, SortField, Sortable, Start};
@@ -49,6 +50,15 @@ fn of_users_within(scope: &Scope) -> Condition {
         .filter(users::deleted_at.is_null())
         .filter(scope.within(users::organization_id));
     Box::new(exists(owner))
+}
+
+/// Returns the condition for the devices of users who belong to the organizations of a scope now, whatever organization the devices have. A caller without
+/// organization limits sees all devices of the tenant, for which no user is looked up.
+fn of_present_users(scope: &Scope) -> Condition {
+    match scope.organizations {
+        Some(_) => of_users_within(scope),
+        None => Box::new(scope.within(devices::organization_id)),
+    }
 }
 
 /// Returns the condition for the caller's own devices, and for those of the organizations of a scope.
@@ -112,6 +122,7 @@ impl Sortable for Device {
         SortField::time("createdAt", "devices_devices.created_at"),
         SortField::new("updatedAt", "devices_devices.updated_at"),
     ];
+    const SEARCHES: bool = false;
 }
 
 /// Whose devices a list shows.
@@ -119,7 +130,7 @@ impl Sortable for Device {
 pub(crate) enum Owners {
     /// Of this user.
     One(Uuid),
-    /// Of the organizations of the caller.
+    /// Of the users in the organizations of the caller.
     InScope,
     /// Of no user: programs have no devices.
     None,
@@ -140,7 +151,7 @@ impl DeviceFilter {
     fn condition(&self, scope: &Scope, request: &ListRequest) -> Condition {
         let mut all: Condition = match self.owners {
             Owners::One(user) => Box::new(devices::user_id.eq(user)),
-            Owners::InScope => Box::new(scope.within(devices::organization_id)),
+            Owners::InScope => of_present_users(scope),
             Owners::None => Box::new(devices::id.eq(Uuid::nil())),
         };
         if let Some(user) = self.user {
@@ -183,7 +194,7 @@ pub(crate) async fn list(
         .await
 }
 
-/// Returns a live user of the caller's tenant with their own organization.
+/// Returns a live user of the caller's tenant with their own organization. Only super administrators see other ones.
 pub(crate) async fn owner_for_new(
     connection: &AsyncPgConnection,
     ctx: &RequestContext,
@@ -193,7 +204,12 @@ pub(crate) async fn owner_for_new(
         .filter(users::tenant_id.eq(ctx.tenant()?))
         .filter(users::id.eq(user))
         .filter(users::deleted_at.is_null())
-        .select((users::id, users::organization_id));
+        .into_boxed::<Pg>();
+    let statement = match visible_among_scope::<users::table>(ctx) {
+        Some(condition) => statement.filter(condition),
+        None => statement,
+    };
+    let statement = statement.select((users::id, users::organization_id));
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }
 

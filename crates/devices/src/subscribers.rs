@@ -5,10 +5,12 @@ use backoffice_core::context::Call;
 use backoffice_core::db::Recurring;
 use backoffice_core::events::{StoredEvent, Subscriber};
 use backoffice_core::{Result, events};
+use diesel::dsl::{exists, not};
 use diesel::{ExpressionMethods, QueryDsl, update};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
+use crate::foreign::auth_users as users;
 use crate::model::Device;
 use crate::schema::devices_devices as devices;
 
@@ -25,10 +27,16 @@ async fn forget_tokens(connection: &mut AsyncPgConnection, call: &Call, event: &
     let Some(user) = id.and_then(|id| id.parse::<Uuid>().ok()) else {
         return Ok(());
     };
+    // The deletion may have been undone before its event arrives.
+    let is_back = users::table
+        .filter(users::tenant_id.eq(event.tenant_id))
+        .filter(users::id.eq(user))
+        .filter(users::deleted_at.is_null());
     let tokens = devices::table
         .filter(devices::tenant_id.eq(event.tenant_id))
         .filter(devices::user_id.eq(user))
-        .filter(devices::push_token_hash.is_not_null());
+        .filter(devices::push_token_hash.is_not_null())
+        .filter(not(exists(is_back)));
     let found = update(tokens)
         .set((
             devices::push_token.eq(None::<Vec<u8>>),

@@ -1,6 +1,6 @@
 //! Assignments as busy intervals of the calendar.
 
-use backoffice_calendar::{Busy, BusyInterval, BusyQuery, Day};
+use backoffice_calendar::{Busy, BusyInterval, BusyQuery, Day, ResourceType};
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::pg::Pg;
@@ -57,6 +57,8 @@ fn find<'a>(
             .into_boxed::<Pg>();
         if let Some(resource_type) = request.resource_type {
             rows = rows.filter(assignments::subject_type.eq(resource_type.as_str()));
+        } else if request.resource_ids.is_some() {
+            rows = rows.filter(ResourceType::any_in("dispatch_assignments.subject_type"));
         }
         if let Some(ids) = &request.resource_ids {
             rows = rows.filter(assignments::subject_id.one_of(ids));

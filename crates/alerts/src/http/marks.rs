@@ -18,16 +18,17 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post(READ, requires(&[acl::VIEW]), mark_alert_read)
         .about("Mark an alert as read by the caller")
-        .not_idempotent()
+        .without_command()
         .rejects(&[404]);
     routes
         .delete(READ, requires(&[acl::VIEW]), mark_alert_unread)
         .about("Mark an alert as unread by the caller")
+        .without_command()
         .rejects(&[404]);
     routes
         .post("/alerts/alerts/read-all", requires(&[acl::VIEW]), read_all_alerts)
         .about("Mark all open alerts as read by the caller")
-        .not_idempotent();
+        .without_command();
 }
 
 /// Whether the caller has read an alert.

@@ -24,7 +24,7 @@ use facts::{ChangedPart, SubjectWithFacts};
 use write::Writes;
 pub(crate) use write::WrittenAlert;
 
-pub(crate) use observer::{ALERTS_OF, RECOMPUTE};
+pub(crate) use observer::{ALERTS_OF, RECOMPUTE, RECOMPUTE_EXTENDED};
 pub(crate) use subjects::{After, Behind, find_behind};
 
 /// Where and when alerts are recomputed.

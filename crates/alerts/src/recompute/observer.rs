@@ -1,21 +1,22 @@
-//! Recomputes alerts in the transactions of commands, undo and redo.
+//! Recomputes alerts in the transactions of commands, undo and redo, and in those in which the platform extends series.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use backoffice_calendar::{Changed, Observer, Subject, lock_subjects};
+use backoffice_calendar::{Changed, ExtendedSubject, ExtensionObserver, Observer, Subject, lock_subjects};
 use backoffice_core::command::Tx;
 use backoffice_core::db::Prepared;
+use backoffice_core::events::Event;
 use backoffice_core::jobs::{NewJob, enqueue_with};
 use backoffice_core::{Result, Timestamp};
 use backoffice_dispatch::AlertsOf;
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::{After, AlertsOfChanged, Behind, ChangedPart, Moment, find_behind, recompute_changed};
+use super::{After, AlertsOfChanged, Behind, ChangedPart, Moment, find_behind, recompute, recompute_changed};
 use crate::config::AlertsConfig;
 use crate::jobs::RecomputeSubjects;
 use crate::model::KIND;
@@ -24,6 +25,12 @@ use crate::model::KIND;
 pub(crate) const RECOMPUTE: Observer = Observer {
     id: "alerts.recompute",
     run: |tx, changes| Box::pin(observe(tx, changes)),
+};
+
+/// Recomputes the alerts of a subject for which the platform has created further windows of a series.
+pub(crate) const RECOMPUTE_EXTENDED: ExtensionObserver = ExtensionObserver {
+    id: "alerts.recompute_extended",
+    run: |connection, extended| Box::pin(observe_extension(connection, extended)),
 };
 
 /// Finds the alerts of assignments for the responses of `dispatch`.
@@ -65,6 +72,13 @@ async fn observe(tx: &mut Tx<'_>, changes: &[Changed]) -> Result<()> {
         tx.emit(event);
     }
     Ok(())
+}
+
+async fn observe_extension(connection: &mut AsyncPgConnection, extended: ExtendedSubject<'_>) -> Result<Vec<Event>> {
+    let ExtendedSubject { call, tenant, subject } = extended;
+    let now = call.now;
+    let recomputed = recompute(connection, Moment { call, tenant, now }, &[subject]).await?;
+    Ok(recomputed.events)
 }
 
 async fn lock_behind(tx: &mut Tx<'_>, behind: Behind) -> Result<Vec<Subject>> {

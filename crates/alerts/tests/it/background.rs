@@ -1,12 +1,29 @@
 //! Concurrency, bulk changes, jobs and schedules.
 
 use actix_web::http::Method;
+use backoffice_calendar::ExtendAllSeries;
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::jobs::{NewJob, enqueue};
+use backoffice_core::{Call, Scope};
+use backoffice_test_accounts::login;
 use backoffice_test_support::{Duration, UndoableWrite};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{ASSIGNMENTS, BULK, Fixture, JOB_SITES, assignments, builder};
+
+/// Lets the platform extend all series.
+async fn extend_series(fixture: &Fixture) {
+    let call = Call::internal(fixture.app.runtime());
+    let transaction = call.database().transaction(&Scope::system()).await;
+    let mut transaction = transaction.expect("a transaction");
+    let job = NewJob::of_system(PLATFORM_TENANT, ExtendAllSeries::default());
+    let enqueued = enqueue(transaction.connection(), &call, &job).await;
+    enqueued.expect("enqueued");
+    transaction.commit().await.expect("committed");
+    fixture.app.run_jobs().await;
+}
 
 #[actix_web::test]
 async fn dsp_30_parallel_writers_of_a_subject_open_one_alert() {
@@ -179,11 +196,7 @@ async fn the_nightly_recomputation_corrects_and_reports_differences() {
         .sql("update alerts_alerts set expires_at = '2026-01-06T11:30:00Z'")
         .await;
 
-    let all = backoffice_alerts::recompute_all(
-        &backoffice_core::Call::internal(fixture.app.runtime()),
-        Some(fixture.a.id),
-    )
-    .await;
+    let all = backoffice_alerts::recompute_all(&Call::internal(fixture.app.runtime()), Some(fixture.a.id)).await;
 
     let all = all.expect("the database can be reached");
     assert_eq!((all.subjects, all.differences), (1, 1));
@@ -215,4 +228,30 @@ async fn resolved_alerts_are_deleted_after_their_retention() {
 
     assert_eq!(count().await, 0);
     assert_eq!(fixture.app.rows("select id from alerts_reads").await.len(), 0);
+}
+
+#[actix_web::test]
+async fn a_further_window_of_a_series_opens_an_alert() {
+    let mut fixture = Fixture::with(builder().config("[calendar]\nhorizon = \"30d\"\n")).await;
+    let series = json!({"resourceType": "equipment", "resourceId": fixture.e1, "startDate": "2026-01-05",
+        "endDateExclusive": "2026-01-06", "reasonCode": "inspection", "rrule": "FREQ=WEEKLY"});
+    fixture.create("/calendar/availability-series", series).await;
+    let mut assignment = fixture.at(fixture.s1, "06T08", "06T12");
+    assignment["startAt"] = json!("2026-02-09T08:00:00Z");
+    assignment["endAt"] = json!("2026-02-09T12:00:00Z");
+    let assignment = fixture.create(ASSIGNMENTS, assignment).await;
+    assert!(fixture.conflicts().await.is_empty());
+
+    fixture.app.advance(Duration::days(30));
+    extend_series(&fixture).await;
+
+    fixture.d.token = login(&fixture.app, "d@alpha.test").await;
+    let alert = fixture.only().await;
+    assert_eq!(
+        (&alert["kind"], assignments(&alert)),
+        (&json!("subject_unavailable"), vec![assignment])
+    );
+    let notifications = fixture.notifications(&fixture.d.token).await;
+    assert_eq!(notifications[0]["type"], "alerts.alert.opened");
+    fixture.assert_no_difference().await;
 }

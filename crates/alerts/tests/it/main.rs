@@ -6,10 +6,12 @@ mod acknowledgements;
 mod background;
 mod bookings;
 mod engine;
+mod events;
 mod fixture;
 mod histories;
 mod kinds;
 mod marks;
+mod migrations;
 mod naive;
 mod overlaps;
 

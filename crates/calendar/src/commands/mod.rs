@@ -15,7 +15,7 @@ use uuid::Uuid;
 pub(crate) use derive_instants::DeriveInstants;
 pub use feed::{CreateFeed, DeleteFeed};
 pub use replace_working_calendar::{HolidayFields, ReplaceWorkingCalendar, WorkingCalendarFields};
-pub use series::{CreateSeries, DeleteSeries, ExtendSeries, NewSeries, SeriesChanges, SeriesFields, SeriesWindows};
+pub use series::{CreateSeries, DeleteSeries, NewSeries, SeriesChanges, SeriesFields, SeriesWindows};
 pub use update_series::UpdateSeries;
 pub(crate) use window::write_windows;
 pub use window::{CreateWindow, DeleteWindow, NewWindow, UpdateWindow, WindowChanges, WindowFields};
@@ -47,7 +47,6 @@ pub(crate) fn register(registry: &mut Registry) {
         .command::<CreateSeries>()
         .command::<UpdateSeries>()
         .command::<DeleteSeries>()
-        .command::<ExtendSeries>()
         .entity::<model::Feed>()
         .command::<CreateFeed>()
         .command::<DeleteFeed>();

@@ -1,4 +1,4 @@
-//! Creates, deletes and extends series, and the bodies of requests.
+//! Creates and deletes series, and the bodies of requests.
 
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
 use backoffice_core::input::{Input, Validator};
@@ -7,11 +7,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::config::CalendarConfig;
+use crate::config::horizon_days;
 use crate::day::Day;
 use crate::derivation::lock_zones;
 use crate::documented::{CalendarReasonCode, CalendarResourceType, body};
-use crate::model::{Series, SeriesRow, add_windows, read_series, write_rows};
+use crate::model::{Series, SeriesRow, add_windows, write_rows};
 use crate::plan::{Absent, Plan, PlanFields};
 use crate::recurrence::{MOST_OCCURRENCES, Rule};
 use crate::{acl, resource_check};
@@ -136,11 +136,7 @@ pub struct SeriesWindows {
 
 /// Returns the last day up to which windows are created now.
 pub(super) fn horizon(tx: &Tx<'_>, today: Day) -> Day {
-    let config = tx.context().platform().provided().get::<CalendarConfig>();
-    let days = config.map_or_else(
-        || CalendarConfig::default().horizon_days(),
-        |config| config.horizon_days(),
-    );
+    let days = horizon_days(tx.context().platform());
     today.plus_days(days).unwrap_or(Day::LAST)
 }
 
@@ -278,56 +274,5 @@ impl Command for DeleteSeries {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         Series::remove(tx, &[self.id]).await
-    }
-}
-
-/// Creates the windows of a series up to the horizon of today. The platform runs it at intervals.
-#[derive(Debug, Clone, Copy)]
-pub struct ExtendSeries {
-    id: Uuid,
-}
-
-impl ExtendSeries {
-    /// Creates the command.
-    #[must_use]
-    pub const fn new(id: Uuid) -> Self {
-        Self { id }
-    }
-}
-
-impl Command for ExtendSeries {
-    const ID: &'static str = "calendar.series.extend";
-    const CLASS: Class = Class::Edit;
-    const LABEL: &'static str = "Create the next windows of a series";
-    const FEATURES: &'static [Feature] = &[acl::MANAGE];
-    const UNDOABLE: bool = false;
-    type Entity = Series;
-    type Output = usize;
-
-    fn target(&self) -> Target {
-        Target::Existing(self.id)
-    }
-
-    async fn apply(&self, tx: &mut Tx<'_>) -> Result<usize> {
-        let stored = read_series(tx, &[self.id]).await?.pop();
-        let Some(Series { mut row, .. }) = stored else {
-            return Ok(0);
-        };
-        let today = today(tx, row.organization_id).await?;
-        let horizon = horizon(tx, today);
-        if horizon <= row.created_until {
-            return Ok(0);
-        }
-        let first = row.created_until;
-        let (days, is_complete) = row.occurrences_after(first, horizon, MOST_OCCURRENCES);
-        // A rule with more occurrences than one step creates continues with the next run.
-        row.created_until = match days.last() {
-            Some(last) if days.len() == MOST_OCCURRENCES => *last,
-            _ if is_complete => Day::LAST,
-            _ => horizon,
-        };
-        row.updated_at = tx.now();
-        write_rows(tx, vec![row.clone()]).await?;
-        add_days(tx, &row, days).await
     }
 }

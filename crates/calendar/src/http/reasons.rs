@@ -5,7 +5,9 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use backoffice_core::http::{Json, Response, Routes, Schemas, requires};
 use backoffice_core::{RequestContext, Result};
+use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 
 use crate::acl;
@@ -22,8 +24,14 @@ pub(super) fn routes(routes: &mut Routes) {
         .about("List the reasons of unavailability by type of resources");
 }
 
-/// All reasons. The client may keep them and asks whether they have changed.
-struct ReasonList(Json<Vec<Reason>>);
+/// All reasons, by type of resources and position.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(as = CalendarReasons)]
+struct Reasons(Vec<Reason>);
+
+/// The response with all reasons. The client may keep them and asks whether they have changed.
+struct ReasonList(Json<Reasons>);
 
 impl Response for ReasonList {
     fn status(&self) -> StatusCode {
@@ -42,7 +50,7 @@ impl Response for ReasonList {
     }
 
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
-        Json::<Vec<Reason>>::describe(operation, schemas)
+        Json::<Reasons>::describe(operation, schemas)
     }
 }
 
@@ -50,5 +58,5 @@ async fn list_unavailability_reasons(ctx: RequestContext) -> Result<ReasonList> 
     let connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;
     let rows = reasons::all(&connection, ctx.scope()).await?;
-    Ok(ReasonList(Json(rows)))
+    Ok(ReasonList(Json(Reasons(rows))))
 }

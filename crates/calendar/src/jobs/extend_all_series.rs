@@ -1,15 +1,13 @@
-use backoffice_core::http::Json;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Result, Scope};
-use diesel::sql_types::{BigInt, Date as SqlDate, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Date as SqlDate};
+use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use uuid::Uuid;
 
-use crate::commands::ExtendSeries;
-use crate::config::CalendarConfig;
+use crate::config::horizon_days;
 use crate::day::Day;
+use crate::extension::{DueSeries, extend};
 use crate::zones::Zone;
 
 /// The name of the schedule.
@@ -23,31 +21,16 @@ const CHUNK: i64 = 10;
 /// The cursor is the number of steps times this number, plus the number of series that failed.
 const FAILURES: i64 = 1000;
 
-/// Creates the next windows of all series, up to the horizon. Each series is extended by a command, under its lock. A series that fails is left out;
-/// the next run finds it again.
+/// Creates the next windows of all series, up to the horizon. Each series is extended in a transaction of its own, under its lock. A series that fails is left
+/// out; the next run finds it again.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ExtendAllSeries {}
 
-#[derive(QueryableByName)]
-struct DueSeries {
-    #[diesel(sql_type = SqlUuid)]
-    tenant_id: Uuid,
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-}
-
-const DUE: &str = "select tenant_id, id from calendar_series where created_until < $1 order by tenant_id, created_until, id limit $2 offset $3";
+const DUE: &str = "select tenant_id, organization_id, id from calendar_series where created_until < $1 order by tenant_id, created_until, id limit $2 offset $3";
 
 async fn due(work: &Work<'_>, failures: i64) -> Result<Vec<DueSeries>> {
-    // Only here: its `execute` would hide that of the context.
-    use diesel_async::RunQueryDsl;
-
     let call = work.call();
-    let config = call.platform().provided().get::<CalendarConfig>();
-    let horizon = config.map_or_else(
-        || CalendarConfig::default().horizon_days(),
-        |config| config.horizon_days(),
-    );
+    let horizon = horizon_days(call.platform());
     let today = Day::from_date(Zone::UTC.local_date(work.now()));
     let before = today
         .and_then(|today| today.plus_days(horizon - SLACK))
@@ -69,10 +52,8 @@ impl Job for ExtendAllSeries {
         if series.is_empty() {
             return Ok(Step::Done);
         }
-        for one in &series {
-            let context = work.context().with_scope(Scope::tenant(one.tenant_id));
-            let command = ExtendSeries::new(one.id);
-            if let Err(error) = context.execute(&command, |_| Json(Value::Null)).await {
+        for one in series {
+            if let Err(error) = extend(work.call(), work.now(), one).await {
                 tracing::warn!(%error, tenant.id = %one.tenant_id, series.id = %one.id, "series could not be extended");
                 failures += 1;
             }

@@ -7,7 +7,7 @@ mod working_calendar;
 
 pub use feed::{Feed, FeedFilter};
 pub use series::{Series, SeriesException, SeriesRow};
-pub(crate) use series::{add_windows, read_series, write_rows};
+pub(crate) use series::{add_windows, insert_windows, read_series, write_rows};
 pub use window::Window;
 pub(crate) use window::derive_all;
 pub(crate) use working_calendar::{CalendarRow, read as read_calendars, write as write_calendars};

@@ -11,7 +11,7 @@ use diesel::{
     BoolExpressionMethods, ExpressionMethods, Insertable, JoinOnDsl, NullableExpressionMethods, QueryDsl, Queryable,
     Selectable, SelectableHelper, delete, insert_into, sql_query,
 };
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -51,6 +51,7 @@ pub struct SeriesRow {
     /// The `startDate` that a client named, if an update with another rule has moved it since; otherwise absent.
     // Log entries of earlier releases have snapshots without it, which must stay equal to the present ones.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub named_start_date: Option<Day>,
     /// The recurrence rule (RFC 5545).
     pub rrule: String,
@@ -81,6 +82,16 @@ impl SeriesRow {
             end_date_exclusive: self.end_date_exclusive,
             reason_code: self.reason_code.clone(),
             note: self.note.clone(),
+        }
+    }
+
+    /// Takes over how far the platform has extended the stored series since this row was written. The last day of all says that the stored rule has no further
+    /// occurrences, and nothing about another rule.
+    fn keep_extension(&mut self, stored: &Self) {
+        let has_same_rule =
+            (&self.rrule, self.start_date, self.ends_on) == (&stored.rrule, stored.start_date, stored.ends_on);
+        if has_same_rule || stored.created_until < Day::LAST {
+            self.created_until = self.created_until.max(stored.created_until);
         }
     }
 
@@ -266,6 +277,7 @@ const LOCK_ZONES: &str = "select pg_advisory_xact_lock_shared(calendar_zone_lock
 
 impl Entity for Series {
     const KIND: &'static str = SERIES;
+    const VOLATILE: &'static [&'static str] = &["createdUntil", "updatedAt"];
     const NOT_FOUND: &'static str = "Series not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
@@ -292,13 +304,18 @@ impl Entity for Series {
         rows.iter().map(|one| Ok((one.row.id, Snapshot::of(one)?))).collect()
     }
 
+    /// Restores the windows of a live series as far as the platform has created them since.
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
         let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<Self>>>()?;
+        let ids: Vec<Uuid> = rows.iter().map(|one| one.row.id).collect();
+        let stored = read_rows(tx, &ids).await?;
         for one in &mut rows {
             one.row.updated_at = tx.now();
+            if let Some(stored) = stored.iter().find(|stored| stored.id == one.row.id) {
+                one.row.keep_extension(stored);
+            }
         }
         write_rows(tx, rows.iter().map(|one| one.row.clone()).collect()).await?;
-        let ids: Vec<Uuid> = rows.iter().map(|one| one.row.id).collect();
         let old = windows::table.filter(windows::tenant_id.eq(tx.tenant()));
         delete(old.filter(windows::series_id.one_of(&ids)))
             .execute(tx.conn())
@@ -338,16 +355,21 @@ impl Entity for Series {
     }
 }
 
-/// Reads series of the transaction's tenant with the windows that do not follow from their rules: two statements.
-pub(crate) async fn read_series(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Series>> {
-    let tenant = tx.tenant();
-    let rows: Vec<SeriesRow> = series::table
-        .filter(series::tenant_id.eq(tenant))
+/// Reads rows of the transaction's tenant, by id.
+async fn read_rows(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<SeriesRow>> {
+    Ok(series::table
+        .filter(series::tenant_id.eq(tx.tenant()))
         .filter(series::id.one_of(ids))
         .order(series::id)
         .select(SeriesRow::as_select())
         .load(tx.conn())
-        .await?;
+        .await?)
+}
+
+/// Reads series of the transaction's tenant with the windows that do not follow from their rules: two statements.
+pub(crate) async fn read_series(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<Series>> {
+    let tenant = tx.tenant();
+    let rows = read_rows(tx, ids).await?;
     let of_series = series::tenant_id
         .eq(windows::tenant_id)
         .and(series::id.nullable().eq(windows::series_id));
@@ -391,6 +413,11 @@ const CHUNK: usize = 2000;
 /// Inserts windows with the instants of their days. A day for which the series has a window is left out. Returns the number of new windows.
 pub(crate) async fn add_windows(tx: &mut Tx<'_>, mut rows: Vec<Window>) -> Result<usize> {
     derive_all(tx, &mut rows).await?;
+    insert_windows(tx.conn(), &rows).await
+}
+
+/// Inserts windows whose instants are derived, as [`add_windows`] does.
+pub(crate) async fn insert_windows(connection: &mut AsyncPgConnection, rows: &[Window]) -> Result<usize> {
     let mut added = 0;
     for chunk in rows.chunks(CHUNK) {
         added += insert_into(windows::table)
@@ -398,7 +425,7 @@ pub(crate) async fn add_windows(tx: &mut Tx<'_>, mut rows: Vec<Window>) -> Resul
             .on_conflict((windows::tenant_id, windows::series_id, windows::series_date))
             .do_nothing()
             .prepared_if(chunk.len() == 1)
-            .execute(tx.conn())
+            .execute(&mut *connection)
             .await?;
     }
     Ok(added)

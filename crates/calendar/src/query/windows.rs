@@ -62,12 +62,7 @@ fn requested<'a>(scope: &Scope, filter: &WindowFilter) -> windows::BoxedQuery<'a
             .filter(windows::start_date.lt(to))
             .filter(windows::start_at.lt(margin(to).1));
     }
-    if let Some(resource_type) = filter.resource_type {
-        query = query.filter(windows::resource_type.eq(resource_type.as_str()));
-    }
-    if let Some(ids) = &filter.resource_ids {
-        query = query.filter(windows::resource_id.one_of(ids.clone()));
-    }
+    query = of_resources(query, filter.resource_type, filter.resource_ids.as_deref());
     if let Some(codes) = &filter.reason_codes {
         query = query.filter(windows::reason_code.eq_any(codes.clone()));
     }
@@ -75,6 +70,23 @@ fn requested<'a>(scope: &Scope, filter: &WindowFilter) -> windows::BoxedQuery<'a
         query = query.filter(windows::series_id.eq(series));
     }
     query
+}
+
+/// Keeps the windows of resources of this type, and of these resources. The index of resources begins with the type.
+fn of_resources<'a>(
+    mut query: windows::BoxedQuery<'a, Pg>,
+    resource_type: Option<ResourceType>,
+    ids: Option<&[Uuid]>,
+) -> windows::BoxedQuery<'a, Pg> {
+    if let Some(resource_type) = resource_type {
+        query = query.filter(windows::resource_type.eq(resource_type.as_str()));
+    } else if ids.is_some() {
+        query = query.filter(ResourceType::any_in("calendar_windows.resource_type"));
+    }
+    match ids {
+        Some(ids) => query.filter(windows::resource_id.one_of(ids.to_vec())),
+        None => query,
+    }
 }
 
 /// Returns a page of windows by start and id, and their total: two pipelined statements.
@@ -109,20 +121,38 @@ pub(crate) async fn series_of(connection: &AsyncPgConnection, scope: &Scope, id:
 /// Returns the windows that meet an interval, by start and id.
 pub(crate) async fn busy(connection: &AsyncPgConnection, scope: &Scope, request: &BusyQuery) -> Result<Vec<Window>> {
     let longest = Duration::days(LONGEST + 2);
-    let mut query = in_scope(scope)
+    let query = in_scope(scope)
         .filter(windows::start_at.lt(request.to))
         .filter(windows::start_at.gt(request.from.before(longest)))
         .filter(windows::end_at.gt(request.from))
         .into_boxed::<Pg>();
-    if let Some(resource_type) = request.resource_type {
-        query = query.filter(windows::resource_type.eq(resource_type.as_str()));
-    }
-    if let Some(ids) = &request.resource_ids {
-        query = query.filter(windows::resource_id.one_of(ids.clone()));
-    }
-    let rows = query
+    let rows = of_resources(query, request.resource_type, request.resource_ids.as_deref())
         .order((windows::start_at, windows::id))
         .limit(request.limit)
         .select(Window::as_select());
     Ok(Prepared(rows).load(&mut &*connection).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_without_a_type_are_searched_among_all_types() {
+        let statement = |resource_type, resource_ids| {
+            let filter = WindowFilter {
+                resource_type,
+                resource_ids,
+                ..WindowFilter::default()
+            };
+            let query = requested(&Scope::tenant(Uuid::nil()), &filter);
+            diesel::debug_query::<Pg, _>(&query).to_string()
+        };
+        let all = "calendar_windows.resource_type = any('{worker,equipment,vehicle}')";
+        let ids = || Some(vec![Uuid::from_u128(1)]);
+
+        assert!(statement(None, ids()).contains(all));
+        assert!(!statement(Some(ResourceType::Vehicle), ids()).contains(all));
+        assert!(!statement(None, None).contains(all));
+    }
 }

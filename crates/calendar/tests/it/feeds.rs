@@ -308,6 +308,72 @@ async fn the_feeds_of_a_deleted_user_are_deleted() {
     );
 }
 
+/// Deletes a user as this administrator.
+async fn delete_user(fixture: &Fixture, token: &str, user: Uuid) -> TestResponse {
+    let path = format!("/auth/users?id={user}");
+    let deleted = fixture.send(Method::DELETE, token, &path, &json!({})).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    deleted
+}
+
+#[actix_web::test]
+async fn a_user_who_is_back_sees_that_their_feeds_are_deleted() {
+    let fixture = fixture().await;
+    let (user, colleague) = fixture.user("colleague@alpha.test", &["admin"]).await;
+    create(&fixture, &colleague, feed()).await;
+    let list = async |token: &str, tag: &str| {
+        let request = fixture.app.request(Method::GET, FEEDS).bearer(token);
+        request.header("If-None-Match", tag).send().await
+    };
+    let tag = list(&colleague, "W/\"other\"").await.header("etag").expect("a tag");
+    assert_eq!(list(&colleague, &tag).await.status, 304);
+
+    let deleted = delete_user(&fixture, &fixture.a.token, user).await;
+    fixture.app.deliver_events().await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
+    let back = login(&fixture.app, "colleague@alpha.test").await;
+    let listed = list(&back, &tag).await;
+
+    assert_eq!((status, listed.status), (200, 200), "{body}");
+    assert_eq!(listed.json()["total"], 0);
+}
+
+#[actix_web::test]
+async fn a_user_who_is_back_before_the_event_of_their_deletion_keeps_their_feeds() {
+    let fixture = fixture().await;
+    let (user, colleague) = fixture.user("colleague@alpha.test", &["admin"]).await;
+    let path = create(&fixture, &colleague, feed()).await;
+
+    let deleted = delete_user(&fixture, &fixture.a.token, user).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
+    fixture.app.deliver_events().await;
+    fixture.app.run_jobs().await;
+
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(read(&fixture, Method::GET, &path, None).await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_super_administrator_who_is_back_before_the_job_keeps_the_feeds_of_other_tenants() {
+    let fixture = fixture().await;
+    let user = account(&fixture.app, None, None, "second@platform.test", &[], true).await;
+    let token = login(&fixture.app, "second@platform.test").await;
+    let (tenant, organization) = (fixture.a.id.to_string(), fixture.a.organization.to_string());
+    let request = fixture.app.request(Method::POST, FEEDS).bearer(&token);
+    let request = request.header("X-Tenant-Id", &tenant);
+    let request = request.header("X-Organization-Id", &organization);
+    let created = request.json(&feed()).send().await;
+    assert_eq!(created.status, 201, "{}", created.text());
+
+    let deleted = delete_user(&fixture, &fixture.root, user).await;
+    fixture.app.deliver_events().await;
+    let (status, body) = fixture.app.undo(&fixture.root, &deleted).await;
+    fixture.app.run_jobs().await;
+
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.app.count("calendar_feeds").await, 1);
+}
+
 #[actix_web::test]
 async fn a_super_administrator_has_feeds_of_the_selected_tenant() {
     let fixture = fixture().await;

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
 mod availability;
+mod extension;
 mod feeds;
 mod fixture;
 mod organizations;

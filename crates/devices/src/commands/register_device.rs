@@ -1,3 +1,4 @@
+use backoffice_auth::{lock_user, protect_user};
 use backoffice_core::command::{Class, Command, Entity, EntityRef, Target, Tx};
 use backoffice_core::events::Event;
 use backoffice_core::input::Validator;
@@ -17,6 +18,10 @@ use crate::{DevicesConfig, acl};
 pub(crate) const MEANWHILE: &str = "device_changed_meanwhile";
 /// Most devices that one registration deactivates.
 const MOST_DEACTIVATED: i64 = 100;
+
+/// The devices that a registration deactivates. The bus locks them and takes their snapshots, so the registration changes these and no others, even if one of
+/// them is seen in the meantime.
+struct Surplus(Vec<Uuid>);
 
 /// Registers a device that is not there, or was deactivated: then it keeps its id and the time of its first registration.
 #[derive(Debug, Clone)]
@@ -134,15 +139,20 @@ impl Command for RegisterDevice {
 
     /// Locks the owner, and finds the devices beyond the limit: those seen longest ago.
     async fn affects_behind_lock(&self, tx: &mut Tx<'_>) -> Result<Vec<EntityRef>> {
-        backoffice_auth::lock_user(tx.shared(), self.tenant, self.owner).await?;
+        lock_user(tx.shared(), self.tenant, self.owner).await?;
         self.check_unchanged(tx).await?;
         let surplus = self.surplus(tx).await?;
         let kind = Device::KIND;
-        Ok(surplus.into_iter().map(|id| EntityRef { kind, id }).collect())
+        let affected = surplus.iter().map(|id| EntityRef { kind, id: *id }).collect();
+        tx.keep(Surplus(surplus));
+        Ok(affected)
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        let surplus = self.surplus(tx).await?;
+        let surplus = tx.take_kept::<Surplus>().map_or_else(Vec::new, |Surplus(ids)| ids);
+        if !surplus.is_empty() || self.input.fields().has_token() {
+            protect_user(tx, self.owner).await?;
+        }
         if !surplus.is_empty() {
             Device::remove(tx, &surplus).await?;
         }

@@ -1,3 +1,4 @@
+use backoffice_auth::protect_user;
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Feature, Patch, Result};
@@ -87,6 +88,10 @@ impl Command for UpdateDevice {
             row.organization_id = registration.organization;
             if self.fields.has_token() {
                 choose_provider(tx, &mut row)?;
+            }
+            // They decide who gets the push messages of the owner.
+            if self.fields.has_token() || row.push_provider != stored.push_provider {
+                protect_user(tx, row.user_id).await?;
             }
         }
         let seen = row.last_seen_at;

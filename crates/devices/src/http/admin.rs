@@ -19,7 +19,7 @@ const PATH: &str = "/devices/admin/devices";
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(PATH, requires(&[acl::ADMIN]), list_devices_of_users)
-        .shows(&["devices.device"])
+        .shows(&["devices.device", "auth.user"])
         .about("List the devices of users")
         .sends_headers(HEADERS)
         .reads("devices.device");
@@ -65,7 +65,7 @@ async fn register_device_of_user(
         let connection = ctx.read().await?;
         query::owner_for_new(&connection, &ctx, user).await?
     };
-    // Both rejections are the same for a caller of some organizations: a user of another organization, and one that does not exist.
+    // Both rejections are the same for a caller of some organizations: a user of another organization, and one that does not exist or is not visible.
     let organization = owner.and_then(|(_, organization)| organization);
     if !ctx.scope().reads_organization(organization) {
         return Err(Rejection::organization_out_of_scope().into());

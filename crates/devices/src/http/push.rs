@@ -20,7 +20,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/devices/{id}/test-push", requires(&[acl::MANAGE]), test_push)
         .about("Send a test message to a device of the caller")
-        .not_idempotent()
+        .without_command()
         .rejects(&[404, 429]);
 }
 

@@ -129,22 +129,24 @@ async fn a_registration_moves_a_device_to_the_present_organization_of_its_owner(
     fixture.role("local", &["devices.admin"], Some(&[branch])).await;
     let (_, administrator) = fixture.user("local@alpha.test", &["local"]).await;
     let own = login(&fixture.app, "employee@alpha.test").await;
-    let listed = async || -> Vec<Value> {
-        let devices = fixture.list(&administrator, OF_USERS).await;
-        devices.into_iter().map(|device| device["deviceId"].clone()).collect()
+    // The list shows both devices at once, because their owner belongs to the branch.
+    let of_branch = async || -> Vec<Value> {
+        let devices = fixture.list(&administrator, OF_USERS).await.into_iter();
+        let moved = devices.filter(|device| device["organizationId"] == branch.to_string());
+        moved.map(|device| device["deviceId"].clone()).collect()
     };
-    assert!(listed().await.is_empty());
+    assert!(of_branch().await.is_empty());
 
     fixture.app.advance(Duration::MINUTE);
     fixture.register(&own, body("deactivated")).await;
     fixture.app.advance(Duration::MINUTE);
     let updated = fixture.app.send(&own, Method::POST, DEVICES, &body("live")).await;
 
-    assert_eq!(listed().await, ["live", "deactivated"]);
+    assert_eq!(of_branch().await, ["live", "deactivated"]);
     assert_eq!(fixture.app.undo(token, &updated).await.0, 200);
-    assert_eq!(listed().await, ["deactivated"]);
+    assert_eq!(of_branch().await, ["deactivated"]);
     assert_eq!(fixture.app.redo(token, &updated).await.0, 200);
-    assert_eq!(listed().await.len(), 2);
+    assert_eq!(of_branch().await.len(), 2);
     let entries = fixture.entries().await;
     fixture.register(&own, body("live")).await;
     assert_eq!(fixture.entries().await, entries, "nothing has changed");
@@ -230,6 +232,33 @@ async fn dev_8_a_further_device_replaces_the_one_seen_longest_ago() {
     assert_eq!(response.status, 201);
     assert_eq!(names().await, ["d4", "d1", "d3"]);
     // The undo also restores the replaced device.
+    assert_eq!(fixture.app.undo(token, &response).await.0, 200);
+    assert_eq!(names().await, ["d1", "d3", "d2"]);
+}
+
+#[actix_web::test]
+async fn a_device_that_is_seen_during_a_registration_is_replaced_as_it_is_logged() {
+    let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n[devices]\nmax_per_user = 3\n").await;
+    let token = &fixture.a.token;
+    for name in ["d1", "d2", "d3"] {
+        fixture
+            .register(token, json!({"deviceId": name, "platform": "web"}))
+            .await;
+        fixture.app.advance(Duration::MINUTE);
+    }
+
+    // The registration has found `d1`, and waits for its row, when another request notes that it was seen.
+    let seen = "update devices_devices set last_seen_at = '2100-01-01T00:00:00Z' where device_id = 'd1'";
+    let body = json!({"deviceId": "d4", "platform": "web"});
+    let register = fixture.app.send(token, Method::POST, DEVICES, &body);
+    let response = fixture.app.database().while_changing(seen, register).await;
+
+    let names = async || -> Vec<Value> {
+        let devices = fixture.devices(token).await;
+        devices.into_iter().map(|device| device["deviceId"].clone()).collect()
+    };
+    assert_eq!(response.status, 201, "{}", response.text());
+    assert_eq!(names().await, ["d4", "d3", "d2"]);
     assert_eq!(fixture.app.undo(token, &response).await.0, 200);
     assert_eq!(names().await, ["d1", "d3", "d2"]);
 }

@@ -1,7 +1,7 @@
 //! Who sees, changes and registers devices.
 
 use actix_web::http::Method;
-use backoffice_test_accounts::login;
+use backoffice_test_accounts::{account, login};
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -134,6 +134,118 @@ async fn dev_8_administrators_register_devices_of_users_of_their_organizations()
     assert_eq!(fixture.app.post(&token, DEVICES, other).await.0, 403);
 }
 
+/// Moves a user to another organization.
+async fn move_user(fixture: &Fixture, user: Uuid, organization: Uuid) {
+    let moved = json!({"id": user, "organizationId": organization});
+    let (status, body) = fixture.app.put(&fixture.a.token, "/auth/users", moved).await;
+    assert_eq!(status, 200, "{body}");
+}
+
+#[actix_web::test]
+async fn the_lists_of_administrators_follow_the_present_organization_of_users() {
+    let fixture = Fixture::new().await;
+    let former = fixture.organization("Former", Some(fixture.a.organization)).await;
+    let present = fixture.organization("Present", Some(fixture.a.organization)).await;
+    for (name, organization) in [("former", former), ("present", present)] {
+        fixture.role(name, &["devices.admin"], Some(&[organization])).await;
+    }
+    let (_, of_former) = fixture.user("former@alpha.test", &["former"]).await;
+    let (_, of_present) = fixture.user("present@alpha.test", &["present"]).await;
+    let (user, _) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let list = async |token: &str, tag: &str| {
+        let request = fixture.app.request(Method::GET, OF_USERS).bearer(token);
+        request.header("If-None-Match", tag).send().await
+    };
+    move_user(&fixture, user, former).await;
+    let own = login(&fixture.app, "employee@alpha.test").await;
+    fixture
+        .register(&own, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    let before = list(&of_former, "W/\"other\"").await;
+    let tag = before.header("etag").expect("a tag");
+
+    move_user(&fixture, user, present).await;
+
+    let after = list(&of_former, &tag).await;
+    assert_eq!((before.json()["total"].clone(), after.status), (json!(1), 200));
+    assert_eq!(after.json()["total"], 0);
+    for token in [&of_present, &fixture.a.token] {
+        assert_eq!(fixture.list(token, OF_USERS).await[0]["deviceId"], "d1");
+    }
+}
+
+#[actix_web::test]
+async fn a_user_with_more_rights_keeps_their_push_messages_and_devices() {
+    let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n[devices]\nmax_per_user = 2\n").await;
+    fixture
+        .role("local", &["devices.*"], Some(&[fixture.a.organization]))
+        .await;
+    let (_, local) = fixture.user("local@alpha.test", &["local"]).await;
+    let (_, equal) = fixture.user("second@alpha.test", &["admin"]).await;
+    let register = async |token: &str, name: &str, more: Value| {
+        fixture.app.advance(Duration::MINUTE);
+        let mut body = json!({"userId": fixture.a.admin, "deviceId": name, "platform": "ios"});
+        for (field, value) in more.as_object().expect("fields") {
+            body[field] = value.clone();
+        }
+        let (status, body) = fixture.app.post(token, OF_USERS, body).await;
+        (status, body["code"].clone())
+    };
+    let names = async || -> Vec<Value> {
+        let devices = fixture.devices(&fixture.a.token).await;
+        devices.into_iter().map(|device| device["deviceId"].clone()).collect()
+    };
+    let push = || json!({"pushToken": "a-token-of-the-caller"});
+    let (accepted, rejected) = ((201, Value::Null), (403, json!("grant_exceeds_rights")));
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": "a-token", "pushProvider": "log"});
+    fixture.register(&fixture.a.token, body).await;
+
+    assert_eq!(register(&local, "d1", push()).await, rejected);
+    assert_eq!(
+        register(&local, "d1", json!({"pushProvider": "webhook"})).await,
+        rejected
+    );
+    assert_eq!(register(&local, "d2", push()).await, rejected);
+    assert_eq!(names().await, ["d1"]);
+    assert_eq!(register(&local, "d1", json!({"osVersion": "18"})).await, accepted);
+    assert_eq!(register(&local, "d2", json!({})).await, accepted);
+    assert_eq!(register(&local, "d3", json!({})).await, rejected);
+    assert_eq!(names().await, ["d2", "d1"]);
+    assert_eq!(register(&equal, "d3", push()).await, accepted);
+    assert_eq!(names().await, ["d3", "d2"]);
+    let own = json!({"deviceId": "d4", "platform": "ios", "pushToken": "another-token"});
+    fixture.register(&fixture.a.token, own).await;
+}
+
+#[actix_web::test]
+async fn a_super_administrator_is_an_unknown_user_to_other_administrators() {
+    let fixture = Fixture::new().await;
+    fixture
+        .role("local", &["devices.*"], Some(&[fixture.a.organization]))
+        .await;
+    let (_, local) = fixture.user("local@alpha.test", &["local"]).await;
+    let (tenant, organization) = (Some(fixture.a.id), Some(fixture.a.organization));
+    let hidden = account(&fixture.app, tenant, organization, "hidden@alpha.test", &[], true).await;
+    let own = login(&fixture.app, "hidden@alpha.test").await;
+    let body = |user: Uuid| json!({"userId": user, "deviceId": "d1", "platform": "ios"});
+    let register = async |token: &str, user: Uuid| fixture.app.post(token, OF_USERS, body(user)).await;
+
+    let unknown = register(&fixture.a.token, Uuid::from_u128(7)).await;
+    assert_eq!(unknown, (400, json!({"error": "Target user not found"})));
+    assert_eq!(register(&fixture.a.token, hidden).await, unknown);
+    let of_local = register(&local, hidden).await;
+    assert_eq!(
+        (of_local.0, &of_local),
+        (403, &register(&local, Uuid::from_u128(7)).await)
+    );
+    assert!(fixture.devices(&own).await.is_empty());
+    assert_eq!(register(&own, hidden).await.0, 201);
+    let request = fixture.app.request(Method::POST, OF_USERS).bearer(&fixture.root);
+    let request = request.header("X-Tenant-Id", &fixture.a.id.to_string());
+    let by_root = request.json(&body(hidden)).send().await;
+    assert_eq!(by_root.status, 201, "{}", by_root.text());
+}
+
 #[actix_web::test]
 async fn administrators_register_devices_of_users_who_have_changed_organization() {
     let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n[devices]\nmax_per_user = 2\n").await;
@@ -144,11 +256,9 @@ async fn administrators_register_devices_of_users_who_have_changed_organization(
     }
     let (_, of_former) = fixture.user("former@alpha.test", &["former"]).await;
     let (_, of_present) = fixture.user("present@alpha.test", &["present"]).await;
-    let (user, _) = fixture.user("employee@alpha.test", &["employee"]).await;
-    let move_to = async |organization: Uuid| {
-        let moved = json!({"id": user, "organizationId": organization});
-        assert_eq!(fixture.app.put(&fixture.a.token, "/auth/users", moved).await.0, 200);
-    };
+    // The user has no role: those of the whole tenant grant more than an administrator of one organization holds.
+    let (user, _) = fixture.user("employee@alpha.test", &[]).await;
+    let move_to = async |organization: Uuid| move_user(&fixture, user, organization).await;
     let register = async |token: &str, name: &str| {
         fixture.app.advance(Duration::MINUTE);
         let body = json!({"userId": user, "deviceId": name, "platform": "ios"});
@@ -159,17 +269,16 @@ async fn administrators_register_devices_of_users_who_have_changed_organization(
         devices.into_iter().map(|device| device["deviceId"].clone()).collect()
     };
     move_to(former).await;
-    let own = login(&fixture.app, "employee@alpha.test").await;
-    let first = fixture
-        .register(&own, json!({"deviceId": "d1", "platform": "ios"}))
-        .await;
+    let (status, first) = register(&of_former, "d1").await;
+    assert_eq!(status, 201, "{first}");
     assert_eq!(register(&of_former, "d2").await.0, 201);
+    assert_eq!(listed(&of_former).await, ["d2", "d1"]);
     move_to(present).await;
 
     let (status, updated) = register(&of_present, "d1").await;
     assert_eq!((status, &updated), (201, &first), "{updated}");
-    assert_eq!(listed(&of_present).await, ["d1"]);
-    assert_eq!(listed(&of_former).await, ["d2"]);
+    assert_eq!(listed(&of_present).await, ["d1", "d2"]);
+    assert!(listed(&of_former).await.is_empty());
 
     // The limit deactivates the device that has the former organization still.
     let (status, created) = register(&of_present, "d3").await;

@@ -1,6 +1,7 @@
 //! Tokens for push messages: sealed, of one device, in no response or log.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::login;
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 
@@ -163,4 +164,24 @@ async fn the_tokens_of_a_deleted_user_are_destroyed() {
 
     let stored = "select push_token is null and push_token_hash is null as empty from devices_devices";
     assert_eq!(fixture.app.rows(stored).await, [json!({"empty": true})]);
+}
+
+#[actix_web::test]
+async fn a_user_who_is_back_before_the_event_of_their_deletion_keeps_their_tokens() {
+    let fixture = Fixture::new().await;
+    let (colleague, token) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": TOKEN});
+    fixture.register(&token, body).await;
+
+    let path = format!("/auth/users?id={colleague}");
+    let deleted = fixture
+        .app
+        .send(&fixture.a.token, Method::DELETE, &path, &Value::Null)
+        .await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &deleted).await;
+    fixture.app.deliver_events().await;
+
+    assert_eq!(status, 200, "{body}");
+    let back = login(&fixture.app, "employee@alpha.test").await;
+    assert_eq!(fixture.devices(&back).await[0]["pushEnabled"], true);
 }

@@ -20,8 +20,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post(PATH, requires(&[acl::MANAGE]), bulk_update_assignments)
         .about("Change many assignments in the background")
-        .rejects(&[409, 422])
-        .rejects_with::<i64>(400, "matched");
+        .rejects(&[409, 422]);
 }
 
 /// Assignments and their changes, at least one.

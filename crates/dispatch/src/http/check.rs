@@ -18,7 +18,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/dispatch/assignments/check", requires(&[acl::VIEW]), check_assignment)
         .about("List the conflicts that an assignment would have, without storing it")
-        .not_idempotent();
+        .without_command();
 }
 
 /// An assignment to check: the fields of a new one, and the id of the stored one that it would replace.

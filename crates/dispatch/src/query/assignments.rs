@@ -1,5 +1,6 @@
 //! Reads of assignments.
 
+use backoffice_calendar::ResourceType;
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Keys, Page, References, Start, Window};
 use backoffice_core::scope::{Owned, Within};
@@ -63,6 +64,8 @@ fn requested<'a>(scope: &Scope, filter: &AssignmentFilter) -> assignments::Boxed
     }
     if let Some(subject_type) = filter.subject_type {
         query = query.filter(assignments::subject_type.eq(subject_type));
+    } else if filter.subjects.is_some() {
+        query = query.filter(ResourceType::any_in("dispatch_assignments.subject_type"));
     }
     if let Some(subjects) = &filter.subjects {
         query = query
@@ -113,4 +116,28 @@ pub async fn find(connection: &AsyncPgConnection, scope: &Scope, id: Uuid) -> Re
         .filter(assignments::id.eq(id))
         .select(Assignment::as_select());
     Ok(Prepared(found).get_result(&mut &*connection).await.optional()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_without_a_type_are_searched_among_all_types() {
+        let statement = |subject_type, subjects| {
+            let filter = AssignmentFilter {
+                subject_type,
+                subjects,
+                ..AssignmentFilter::default()
+            };
+            let query = requested(&Scope::tenant(Uuid::nil()), &filter);
+            diesel::debug_query::<Pg, _>(&query).to_string()
+        };
+        let all = "dispatch_assignments.subject_type = any('{worker,equipment,vehicle}')";
+        let ids = || Some(vec![Uuid::from_u128(1)]);
+
+        assert!(statement(None, ids()).contains(all));
+        assert!(!statement(Some("vehicle"), ids()).contains(all));
+        assert!(!statement(None, None).contains(all));
+    }
 }
