@@ -3,7 +3,7 @@
 use backoffice_core::crud;
 use backoffice_core::db::KeyColumn;
 use backoffice_core::http::{Done, Json};
-use backoffice_core::records::FieldType::{Boolean, Id, List, Number, Object, Text, Time};
+use backoffice_core::records::FieldType::{Id, List, Number, Object, Text, Time};
 use backoffice_core::records::{FoundRecord, RecordField, RecordKind};
 use backoffice_core::{RequestContext, Result, Scope};
 use diesel::QueryDsl;
@@ -40,12 +40,9 @@ const FIELDS: &[RecordField] = &[
     RecordField::new("partitionTenantId", Id),
     RecordField::new("partitionId", Id),
     RecordField::new("storeId", Id),
-    RecordField::new("storageKey", Text),
     RecordField::writable("fileName", Text),
     RecordField::new("mimeType", Text),
     RecordField::new("fileSize", Number),
-    RecordField::new("sha256", Text),
-    RecordField::new("isUtf8", Boolean),
     RecordField::new("imageFormat", Text),
     RecordField::new("imageWidth", Number),
     RecordField::new("imageHeight", Number),

@@ -11,8 +11,8 @@ use crate::acl;
 use crate::error::Error;
 use crate::extraction::ExtractText;
 use crate::model::{ALL_FIELDS, Attachment, NewAttachment};
-use crate::query::fields;
 use crate::query::staged::{self, Settled};
+use crate::query::{fields, partitions};
 use crate::schema::attachments_attachments as attachments;
 
 /// Saves a file whose object is stored.
@@ -23,6 +23,8 @@ pub struct CreateAttachment {
     pub(crate) expires_at: Timestamp,
     /// Whether the number of files of the record is limited.
     pub(crate) is_limited: bool,
+    /// Whether the caller may store the file in a public partition.
+    pub(crate) may_be_public: bool,
     /// Bytes that a tenant without a quota of its own may use.
     pub(crate) default_quota: i64,
 }
@@ -58,6 +60,10 @@ impl Command for CreateAttachment {
             .get_result(tx.conn())
             .await
             .map_err(|error| rejection(error.into()))?;
+        // The reference to the partition now keeps it from changing; it may have become public while the bytes were stored.
+        if !self.may_be_public && partitions::is_public(tx, row.partition_tenant_id, row.partition_id).await? {
+            return Err(Error::PublicPartition.into());
+        }
         tx.keep_written(row.id, inserted);
         let key = row.field_key.as_deref().unwrap_or(ALL_FIELDS);
         if self.is_limited && fields::is_over(tx, entity, record, Some(key)).await? {

@@ -49,8 +49,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .post(BULK_DELETE, requires(&[acl::MANAGE]), bulk_delete_attachments)
         .about("Delete many files, in the background")
-        .rejects(&[409, 422])
-        .rejects_with::<i64>(400, "matched");
+        .rejects(&[409, 422]);
 }
 
 /// Filters of the library.

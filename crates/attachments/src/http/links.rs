@@ -56,6 +56,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/attachments/shared/{token}", Access::Public, get_shared_attachment)
         .downloads(&["*/*"])
+        .without_tag()
         .sends_headers(&[
             "Content-Disposition",
             "Content-Security-Policy",

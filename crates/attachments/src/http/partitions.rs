@@ -55,6 +55,7 @@ pub(super) fn routes(routes: &mut Routes) {
         )
         .across_tenants()
         .about("Store, read and remove an object of 16 bytes in a partition")
+        .without_command()
         .rejects(&[404, 429]);
 }
 

@@ -1,5 +1,7 @@
 //! Files. Their bytes are destroyed with them, so neither their creation nor their deletion can be undone; everything else can.
 
+use std::collections::HashMap;
+
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::events::Event;
@@ -45,7 +47,8 @@ pub struct Attachment {
     pub partition_id: Uuid,
     /// The store.
     pub store_id: Uuid,
-    /// Key of the object in the store.
+    /// Key of the object in the store. In no snapshot.
+    #[serde(skip)]
     pub storage_key: String,
     /// The name, at most 255 bytes.
     pub file_name: String,
@@ -53,10 +56,11 @@ pub struct Attachment {
     pub mime_type: String,
     /// The number of bytes.
     pub file_size: i64,
-    /// SHA-256 of the bytes; hexadecimal in snapshots.
-    #[serde(with = "hexadecimal")]
+    /// SHA-256 of the bytes. In no snapshot.
+    #[serde(skip)]
     pub sha256: Vec<u8>,
-    /// Whether it is a text in UTF-8.
+    /// Whether it is a text in UTF-8. In no snapshot.
+    #[serde(skip)]
     pub is_utf8: bool,
     /// Format of an image that can be rendered.
     pub image_format: Option<String>,
@@ -123,36 +127,54 @@ impl AnnouncedFile {
     }
 }
 
-/// Writes files back as they were. The text is not part of a snapshot: a file that was deleted in the same transaction comes back without it, and keeps
-/// its object.
+/// The columns of a deleted file that no snapshot has, and without which it can't be stored again.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+#[diesel(table_name = attachments, check_for_backend(Pg))]
+struct HiddenColumns {
+    id: Uuid,
+    storage_key: String,
+    sha256: Vec<u8>,
+    is_utf8: bool,
+}
+
+/// The files that the transaction has deleted. Files that an earlier transaction has deleted don't come back, because their bytes are destroyed.
+#[derive(Debug, Default)]
+struct DeletedFiles(HashMap<Uuid, HiddenColumns>);
+
+/// Writes files back as they were; stored ones keep the columns that no snapshot has. The text is not part of a snapshot: a file that was deleted in the
+/// same transaction comes back without it, and keeps its object.
 const RESTORE: &str = "\
-with restored as (
-    insert into attachments_attachments as a (tenant_id, id, organization_id, entity_id, record_id, field_key, partition_tenant_id, partition_id,
+with given as (
+    select * from jsonb_populate_recordset(null::attachments_attachments, $2)
+), changed as (
+    update attachments_attachments a set organization_id = g.organization_id, entity_id = g.entity_id, record_id = g.record_id,
+        field_key = g.field_key, partition_tenant_id = g.partition_tenant_id, partition_id = g.partition_id, file_name = g.file_name,
+        mime_type = g.mime_type, file_size = g.file_size, image_format = g.image_format, image_width = g.image_width,
+        image_height = g.image_height, tags = g.tags, assignments = g.assignments, custom_fields = g.custom_fields,
+        uploaded_by = g.uploaded_by, created_at = g.created_at, updated_at = $3
+    from given g where a.tenant_id = $1 and a.id = g.id
+), restored as (
+    insert into attachments_attachments (tenant_id, id, organization_id, entity_id, record_id, field_key, partition_tenant_id, partition_id,
         store_id, storage_key, file_name, mime_type, file_size, sha256, is_utf8, image_format, image_width, image_height, content_state,
         tags, assignments, custom_fields, uploaded_by, created_at, updated_at)
-    select $1, r.id, r.organization_id, r.entity_id, r.record_id, r.field_key, r.partition_tenant_id, r.partition_id,
-        r.store_id, r.storage_key, r.file_name, r.mime_type, r.file_size, r.sha256, r.is_utf8, r.image_format, r.image_width, r.image_height,
-        'none', r.tags, r.assignments, r.custom_fields, r.uploaded_by, r.created_at, $3
-    from jsonb_populate_recordset(null::attachments_attachments, $2) r
-    on conflict (tenant_id, id) do update set organization_id = excluded.organization_id, entity_id = excluded.entity_id,
-        record_id = excluded.record_id, field_key = excluded.field_key, partition_tenant_id = excluded.partition_tenant_id,
-        partition_id = excluded.partition_id, file_name = excluded.file_name,
-        mime_type = excluded.mime_type, file_size = excluded.file_size, sha256 = excluded.sha256, is_utf8 = excluded.is_utf8,
-        image_format = excluded.image_format, image_width = excluded.image_width, image_height = excluded.image_height, tags = excluded.tags,
-        assignments = excluded.assignments, custom_fields = excluded.custom_fields, uploaded_by = excluded.uploaded_by,
-        created_at = excluded.created_at, updated_at = excluded.updated_at
-    returning a.id
+    select $1, g.id, g.organization_id, g.entity_id, g.record_id, g.field_key, g.partition_tenant_id, g.partition_id,
+        g.store_id, g.storage_key, g.file_name, g.mime_type, g.file_size, g.sha256, g.is_utf8, g.image_format, g.image_width, g.image_height,
+        'none', g.tags, g.assignments, g.custom_fields, g.uploaded_by, g.created_at, $3
+    from given g where g.storage_key is not null
+    returning id
 )
 delete from attachments_staged s using restored r where s.tenant_id = $1 and s.id = r.id";
 
-/// Deletes files, and hands their objects over to the clean-up.
+/// Deletes files, hands their objects over to the clean-up, and returns the columns that no snapshot has.
 const REMOVE: &str = "\
 with gone as (
     delete from attachments_attachments where tenant_id = $1 and id = any($2)
-    returning id, partition_tenant_id, store_id, storage_key
+    returning id, partition_tenant_id, store_id, storage_key, sha256, is_utf8
+), staged as (
+    insert into attachments_staged (tenant_id, id, store_tenant_id, store_id, storage_key, expires_at, created_at, updated_at)
+    select $1, g.id, g.partition_tenant_id, g.store_id, g.storage_key, $3, $3, $3 from gone g order by g.id
 )
-insert into attachments_staged (tenant_id, id, store_tenant_id, store_id, storage_key, expires_at, created_at, updated_at)
-select $1, g.id, g.partition_tenant_id, g.store_id, g.storage_key, $3, $3, $3 from gone g order by g.id";
+select id, storage_key, sha256, is_utf8 from gone";
 
 impl Entity for Attachment {
     const KIND: &'static str = ATTACHMENT;
@@ -188,10 +210,14 @@ impl Entity for Attachment {
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
-        let rows = snapshots
-            .iter()
-            .map(|snapshot| snapshot.row::<Self>().map(|row| row.restored()))
-            .collect::<Result<Vec<Value>>>()?;
+        let mut deleted = tx.take_kept::<DeletedFiles>().unwrap_or_default();
+        let mut rows = Vec::with_capacity(snapshots.len());
+        for snapshot in snapshots {
+            let row: Self = snapshot.row()?;
+            let hidden = deleted.0.remove(&row.id);
+            rows.push(row.restored(hidden));
+        }
+        tx.keep(deleted);
         let (tenant, now) = (tx.tenant(), tx.now());
         let statement = sql_query(RESTORE)
             .bind::<SqlUuid, _>(tenant)
@@ -207,7 +233,10 @@ impl Entity for Attachment {
             .bind::<SqlUuid, _>(tenant)
             .bind::<Array<SqlUuid>, _>(ids)
             .bind::<Timestamptz, _>(now);
-        Prepared(statement).execute(tx.conn()).await?;
+        let hidden: Vec<HiddenColumns> = Prepared(statement).load(tx.conn()).await?;
+        let mut deleted = tx.take_kept::<DeletedFiles>().unwrap_or_default();
+        deleted.0.extend(hidden.into_iter().map(|file| (file.id, file)));
+        tx.keep(deleted);
         Ok(())
     }
 
@@ -236,8 +265,10 @@ impl Attachment {
         Ok(rows.select(Self::as_select()).load(tx.conn()).await?)
     }
 
-    /// Returns the values that a restore writes, by the names of their columns.
-    fn restored(self) -> Value {
+    /// Returns the values that a restore writes, by the names of their columns; with the hidden ones if the transaction has deleted the file.
+    fn restored(self, hidden: Option<HiddenColumns>) -> Value {
+        let sha256 = hidden.as_ref().map(|file| format!("\\x{}", hex(&file.sha256)));
+        let is_utf8 = hidden.as_ref().map(|file| file.is_utf8);
         json!({
             "id": self.id,
             "organization_id": self.organization_id,
@@ -247,12 +278,12 @@ impl Attachment {
             "partition_tenant_id": self.partition_tenant_id,
             "partition_id": self.partition_id,
             "store_id": self.store_id,
-            "storage_key": self.storage_key,
+            "storage_key": hidden.map(|file| file.storage_key),
             "file_name": self.file_name,
             "mime_type": self.mime_type,
             "file_size": self.file_size,
-            "sha256": format!("\\x{}", hex(&self.sha256)),
-            "is_utf8": self.is_utf8,
+            "sha256": sha256,
+            "is_utf8": is_utf8,
             "image_format": self.image_format,
             "image_width": self.image_width,
             "image_height": self.image_height,
@@ -262,26 +293,5 @@ impl Attachment {
             "uploaded_by": self.uploaded_by,
             "created_at": self.created_at,
         })
-    }
-}
-
-/// Bytes as hexadecimal digits.
-mod hexadecimal {
-    use backoffice_core::text::hex;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&hex(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let byte = |at: usize| {
-            text.get(at..at + 2)
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-        };
-        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
-        bytes.ok_or_else(|| D::Error::custom("must be hexadecimal digits"))
     }
 }

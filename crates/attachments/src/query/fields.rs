@@ -56,8 +56,9 @@ pub(crate) async fn applying(
 /// Most fields with constraints in a tenant.
 pub(crate) const MOST_FIELDS: i64 = 1000;
 
-/// Returns the number of fields with constraints in the transaction's tenant.
+/// Returns the number of fields with constraints in the transaction's tenant. Other transactions that add one wait until this one ends.
 pub(crate) async fn count(tx: &mut Tx<'_>) -> Result<i64> {
+    super::lock_number(tx, "attachments_fields").await?;
     let own = fields::table.filter(fields::tenant_id.eq(tx.tenant()));
     Ok(own.count().get_result(tx.conn()).await?)
 }

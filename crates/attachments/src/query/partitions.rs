@@ -1,6 +1,7 @@
 //! Reads of partitions and stores.
 
 use backoffice_core::command::Tx;
+use backoffice_core::db::Recurring;
 use backoffice_core::scope::Owned;
 use backoffice_core::{Result, Scope};
 use diesel::dsl::{Filter, exists};
@@ -33,11 +34,24 @@ pub async fn visible(connection: &AsyncPgConnection, scope: &Scope) -> QueryResu
         .await
 }
 
-/// Returns the number of partitions of a tenant.
+/// Returns whether everybody may read the files of a partition.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn is_public(tx: &mut Tx<'_>, tenant: Uuid, id: Uuid) -> Result<bool> {
+    let found = partitions::table
+        .filter(partitions::tenant_id.eq(tenant))
+        .filter(partitions::id.eq(id))
+        .select(partitions::is_public);
+    Ok(found.prepared().get_result(tx.conn()).await?)
+}
+
+/// Returns the number of partitions of a tenant. Other transactions that create one wait until this one ends.
 ///
 /// # Errors
 /// When the database can't be reached.
 pub(crate) async fn count(tx: &mut Tx<'_>) -> Result<i64> {
+    super::lock_number(tx, "attachments_partitions").await?;
     let own = partitions::table.filter(partitions::tenant_id.eq(tx.tenant()));
     Ok(own.count().get_result(tx.conn()).await?)
 }

@@ -8,6 +8,7 @@ mod fields;
 mod files;
 mod form_bounds;
 mod hidden;
+mod history;
 mod hostile;
 mod hosts;
 mod images;

@@ -3,11 +3,12 @@
 use actix_web::http::Method;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, id_of};
 use backoffice_test_support::{TestApp, details};
+use futures_util::future::{join, join3};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    LIBRARY, NOTE, PARTITIONS, TwoTenants, Upload, files_below, fixture, rejected, rejection, upload, uploaded,
+    LIBRARY, NOTE, PARTITIONS, TwoTenants, Upload, builder, files_below, fixture, rejected, rejection, upload, uploaded,
 };
 
 /// The partition for files that everybody may read.
@@ -288,6 +289,51 @@ async fn a_tenant_has_at_most_a_hundred_partitions() {
     let (status, body) = create_docs(&fixture, json!({})).await;
 
     assert_eq!((status, &body["code"]), (400, &json!("too_many_partitions")));
+}
+
+#[actix_web::test]
+async fn concurrent_requests_create_no_more_than_a_hundred_partitions() {
+    let fixture = TwoTenants::inside(builder().pool_size(8).build().await).await;
+    for number in 0..99 {
+        let body = json!({"code": format!("p{number:02}"), "title": "T"});
+        assert_eq!(fixture.app.post(&fixture.a.token, PARTITIONS, body).await.0, 201);
+    }
+
+    let create = |code: &str| {
+        let body = json!({"code": code, "title": "T"});
+        fixture.app.post(&fixture.a.token, PARTITIONS, body)
+    };
+    let ((one, _), (two, _), (three, _)) = join3(create("one"), create("two"), create("three")).await;
+
+    let mut statuses = [one, two, three];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 400, 400]);
+}
+
+#[actix_web::test]
+async fn a_file_is_not_stored_in_a_partition_that_became_public_meanwhile() {
+    let fixture = TwoTenants::inside(builder().pool_size(8).build().await).await;
+    let (_, employee) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let (_, body) = create_docs(&fixture, json!({})).await;
+    let id = body["item"]["id"].as_str().expect("an id");
+    let public = format!("begin; update attachments_partitions set is_public = true where id = '{id}'");
+    assert_eq!(fixture.app.sql(&public).await, 1);
+    // As the command that changes a partition does.
+    let locked = format!("select id from attachments_partitions where id = '{id}' for update");
+    assert_eq!(fixture.app.rows(&locked).await.len(), 1);
+
+    let published = async {
+        let waiting = "select pid from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))";
+        while fixture.app.rows(waiting).await.is_empty() {}
+        fixture.app.sql("commit").await
+    };
+    let docs = [("partitionCode", "docs")];
+    let (response, _) = join(upload(&fixture.app, &employee, &docs, NOTE), published).await;
+
+    assert_eq!(rejection(&response), rejected(403, "public_partition_refused"));
+    assert_eq!(fixture.app.count("attachments_attachments").await, 0);
+    let again = upload(&fixture.app, &fixture.a.token, &docs, NOTE).await;
+    assert_eq!(again.status, 200, "{}", again.text());
 }
 
 #[actix_web::test]

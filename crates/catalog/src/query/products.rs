@@ -99,8 +99,9 @@ pub async fn organization(connection: &AsyncPgConnection, scope: &Scope, id: Uui
 /// Matches products in the requested categories that are visible to the caller, or in categories below these. Null means no restriction.
 const BELOW: &str = "catalog_product_categories.category_id = any(array(with recursive below as ( \
     select c.tenant_id, c.id from catalog_categories c where c.id = any(";
-const OF_TENANT: &str = ") and coalesce(c.tenant_id = ";
-const OF_ORGANIZATIONS: &str = ", true) and coalesce(c.organization_id = any(";
+const OF_TENANT: &str = ") and c.tenant_id = ";
+const OF_ANY_TENANT: &str = ")";
+const OF_ORGANIZATIONS: &str = " and coalesce(c.organization_id = any(";
 const DESCENDANTS: &str = "), true) \
     union select c.tenant_id, c.id from catalog_categories c \
     join below b on c.tenant_id = b.tenant_id and c.parent_id = b.id) select id from below))";
@@ -129,22 +130,29 @@ fn filtered<'a>(scope: &Scope, filter: &ProductFilter) -> products::BoxedQuery<'
         query = query.filter(products::product_type.eq_any(types.clone()));
     }
     if let Some(categories) = &filter.category_ids {
-        let tenant = match scope.visible_tenants {
-            VisibleTenants::Tenant(tenant) => Some(tenant),
-            VisibleTenants::All => None,
+        let seeds = sql::<Bool>(BELOW).bind::<Array<SqlUuid>, _>(categories.clone());
+        let organizations = scope.organizations.clone();
+        let linked = links::table.filter(scope.owns(links::tenant_id));
+        query = match scope.visible_tenants {
+            // The tenant as a condition of its own: the primary key finds the categories.
+            VisibleTenants::Tenant(tenant) => {
+                let below = seeds
+                    .sql(OF_TENANT)
+                    .bind::<SqlUuid, _>(tenant)
+                    .sql(OF_ORGANIZATIONS)
+                    .bind::<Nullable<Array<SqlUuid>>, _>(organizations)
+                    .sql(DESCENDANTS);
+                query.filter(products::id.eq_any(linked.filter(below).select(links::product_id)))
+            }
+            VisibleTenants::All => {
+                let below = seeds
+                    .sql(OF_ANY_TENANT)
+                    .sql(OF_ORGANIZATIONS)
+                    .bind::<Nullable<Array<SqlUuid>>, _>(organizations)
+                    .sql(DESCENDANTS);
+                query.filter(products::id.eq_any(linked.filter(below).select(links::product_id)))
+            }
         };
-        let below = sql::<Bool>(BELOW)
-            .bind::<Array<SqlUuid>, _>(categories.clone())
-            .sql(OF_TENANT)
-            .bind::<Nullable<SqlUuid>, _>(tenant)
-            .sql(OF_ORGANIZATIONS)
-            .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone())
-            .sql(DESCENDANTS);
-        let linked = links::table
-            .filter(scope.owns(links::tenant_id))
-            .filter(below)
-            .select(links::product_id);
-        query = query.filter(products::id.eq_any(linked));
     }
     if let Some(tags) = &filter.tags {
         query = query.filter(products::tags.overlaps_with(tags.clone()));

@@ -19,8 +19,7 @@ pub(super) fn routes(routes: &mut Routes) {
             bulk_update_owner,
         )
         .about("Change the owner of many deals in the background")
-        .rejects(&[409, 422])
-        .rejects_with::<i64>(400, "matched");
+        .rejects(&[409, 422]);
     routes
         .post(
             "/customers/deals/bulk-update-stage",
@@ -28,8 +27,7 @@ pub(super) fn routes(routes: &mut Routes) {
             bulk_update_stage,
         )
         .about("Move many deals to a stage, in the background")
-        .rejects(&[409, 422])
-        .rejects_with::<i64>(400, "matched");
+        .rejects(&[409, 422]);
 }
 
 /// Deals and their new owner.

@@ -52,6 +52,10 @@ async fn owner_and_stage_changes_are_announced_for_every_command() {
     assert_eq!(fixture.app.undo(&admin.token, &moved).await.0, 200);
     let events = fixture.events(deal).await;
     assert_eq!(names(&events[6..]), [updated, updated, assigned, changed]);
+    for (at, (name, payload)) in events.iter().enumerate() {
+        let is_undo = if at < 6 { Value::Null } else { json!(true) };
+        assert_eq!(payload["undo"], is_undo, "{at}: {name}");
+    }
     assert_eq!(events[8].1["toUserId"], json!(admin.id), "undo gives it back");
     assert_eq!(
         (&events[9].1["fromStageId"], &events[9].1["toStageId"]),

@@ -117,6 +117,7 @@ pub(super) async fn save(
         file,
         expires_at: target.expires_at,
         is_limited: target.is_limited,
+        may_be_public: target.may_be_public,
         default_quota: files.default_quota(),
     };
     let saved = ctx

@@ -23,6 +23,8 @@ pub(super) struct UploadTarget {
     pub(super) partition: Partition,
     pub(super) expires_at: Timestamp,
     pub(super) is_limited: bool,
+    /// Whether the caller may store the file for everybody to read.
+    pub(super) may_be_public: bool,
 }
 
 /// Checks the record, the constraints of its fields, and the partition of an upload.
@@ -51,7 +53,7 @@ pub(super) async fn target(
         organization: record.map_or(placement.organization, |record| record.organization),
         ..placement
     };
-    let partition = partition(
+    let (partition, may_be_public) = partition(
         ctx,
         &connection,
         described.partition_code.as_deref(),
@@ -65,12 +67,13 @@ pub(super) async fn target(
         placement,
         is_limited: constraints.limits_count(),
         partition,
+        may_be_public,
         expires_at: ctx.now().after(STAGED),
     })
 }
 
 /// Returns the named partition, or that of the field, or the default one of the kind of records. A public partition that is neither of these needs the
-/// right to manage partitions in the organization of the file.
+/// right to manage partitions in the organization of the file. Also returns whether the partition may be public.
 async fn partition(
     ctx: &RequestContext,
     connection: &AsyncPgConnection,
@@ -78,7 +81,7 @@ async fn partition(
     kind: &str,
     of_field: Option<Uuid>,
     organization: Uuid,
-) -> Result<Partition> {
+) -> Result<(Partition, bool)> {
     let default = hosts::default_partition(ctx.platform(), kind);
     let partitions = visible(connection, ctx.scope()).await?;
     let found = match (named, of_field) {
@@ -88,8 +91,9 @@ async fn partition(
     };
     let found = found.ok_or(Error::UnknownPartition)?;
     let is_expected = found.code.eq_ignore_ascii_case(default) || of_field == Some(found.id);
-    if found.is_public && !is_expected && !ctx.holds_in(acl::PARTITIONS_MANAGE, Some(organization)) {
+    let may_be_public = is_expected || ctx.holds_in(acl::PARTITIONS_MANAGE, Some(organization));
+    if found.is_public && !may_be_public {
         return Err(Error::PublicPartition.into());
     }
-    Ok(found.clone())
+    Ok((found.clone(), may_be_public))
 }

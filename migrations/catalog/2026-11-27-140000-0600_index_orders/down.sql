@@ -1,0 +1,2 @@
+drop index catalog_products_tenant_id_title_idx;
+drop index catalog_products_tenant_id_updated_at_idx;

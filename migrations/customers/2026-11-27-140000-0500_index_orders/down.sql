@@ -1,0 +1,6 @@
+drop index customers_people_tenant_id_display_name_idx;
+drop index customers_people_tenant_id_updated_at_idx;
+drop index customers_companies_tenant_id_display_name_idx;
+drop index customers_companies_tenant_id_updated_at_idx;
+drop index customers_deals_tenant_id_title_idx;
+drop index customers_deals_tenant_id_updated_at_idx;
