@@ -4,12 +4,15 @@
 
 use std::env;
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{App, HttpServer, web};
 use backoffice_core::config::Config;
+use backoffice_core::db::TlsOptions;
 use backoffice_core::{Call, Module, Runtime, events, jobs, rate_limit, retention};
-use backoffice_server::{Composition, api, pages};
+use backoffice_server::{Composition, api, database, pages};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{interval, timeout};
 
 static MODULES: [&Module; 3] = [
@@ -28,9 +31,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         env::var("JWT_SECRET")?,
         env::var("CONSENT_SECRET")?
     );
+    let url = env::var("DATABASE_URL")?;
+    // `build` does not connect: a role that bypasses row-level security, or a schema that is not migrated, is rejected here.
+    database::check(&url.clone().into(), &TlsOptions::default(), &MODULES).await?;
     let office = Composition::new(Config::from_toml(&config)?)
         .modules(&MODULES)
-        .build(env::var("DATABASE_URL")?.into())?;
+        .build(url.into())?;
 
     // Up to one connection for each slot of jobs, and four for the rest of the background work.
     let runtime = office.runtime(office.platform().jobs().slots() + 4);
@@ -46,6 +52,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Needed only if several processes use the database.
     tokio::spawn(events::wake_each_other(runtime));
 
+    // Streams of events of the module `events` would otherwise keep the server from ending.
+    let platform = Arc::clone(office.platform());
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let ends = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        platform.commit_notifier().close();
+    };
     let server = HttpServer::new(move || {
         let runtime = office.worker(WORKERS);
         App::new()
@@ -53,7 +69,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .configure(pages(runtime.clone()))
             .configure(api(runtime))
     });
-    server.workers(WORKERS).bind(("127.0.0.1", 8000))?.run().await?;
+    let server = server.workers(WORKERS).shutdown_signal(ends);
+    server.bind(("127.0.0.1", 8000))?.run().await?;
 
     let _closed = stop.send(true);
     // Another process takes over a longer step when its lease ends.

@@ -55,7 +55,7 @@ impl Composition {
         self
     }
 
-    /// Sets the maximum duration of a request's statement. By default 30 s.
+    /// Sets the maximum duration of a request's statement, at most 2147483647 ms; 0 = no limit. By default 30 s.
     #[must_use]
     pub fn statement_timeout(mut self, longest: Duration) -> Self {
         self.database.statement_timeout = longest;
@@ -76,10 +76,11 @@ impl Composition {
         self
     }
 
-    /// Composes the platform. `url` is the `postgres://` URL of the application's role. Does not connect yet.
+    /// Composes the platform. `url` is the `postgres://` URL of the application's role. Does not connect yet;
+    /// [`database::check`](crate::database::check) rejects a role or a schema that must not be served.
     ///
     /// # Errors
-    /// When a required module is missing, a module rejects its configuration, or the URL is invalid.
+    /// When a required module is missing, a module rejects its configuration, or the URL or the maximum duration of statements is invalid.
     pub fn build(self, url: SecretString) -> Result<Backoffice> {
         let mut options = PlatformOptions::new(&self.enabled, self.config);
         if let Some(compiled) = self.compiled {

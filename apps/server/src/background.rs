@@ -13,6 +13,8 @@ const SWEEP: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const WORKERS_MAY_TAKE: Duration = Duration::from_secs(10);
+/// Time between two looks at the thread of requests from inside.
+const LOOK: Duration = Duration::from_millis(20);
 const FORGET: Duration = Duration::from_secs(600);
 const MEASURE: Duration = Duration::from_secs(15);
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -28,22 +30,35 @@ pub(crate) struct Background {
 
 impl Background {
     /// Stops the background work. Jobs finish their step and return to the queue; another node takes over a longer step when its lease ends. No other
-    /// background work has to finish.
-    pub(crate) async fn stop(mut self) {
+    /// background work has to finish. Nothing is waited for once `at_once` is ready.
+    pub(crate) async fn stop(mut self, at_once: impl Future<Output = ()>) {
         let _closed = self.stop_workers.send(true);
         let workers = self.workers.abort_handle();
-        if timeout(WORKERS_MAY_TAKE, self.workers).await.is_err() {
-            tracing::warn!("job did not finish its step in time; another worker repeats the step");
-            workers.abort();
-        }
-        // Only jobs and requests send requests from inside, and both have ended.
-        if let Some(thread) = self.platform.close_internal_requests() {
-            let ended = tokio::task::spawn_blocking(move || thread.join());
-            if timeout(WORKERS_MAY_TAKE, ended).await.is_err() {
-                tracing::warn!("requests from inside did not end in time");
-            }
+        tokio::select! {
+            () = finish(self.workers, &self.platform) => {}
+            () = at_once => workers.abort(),
         }
         self.tasks.shutdown().await;
+    }
+}
+
+/// Waits until the steps of jobs and the requests from inside have ended, for a limited time.
+async fn finish(workers: JoinHandle<()>, platform: &Platform) {
+    let abort = workers.abort_handle();
+    if timeout(WORKERS_MAY_TAKE, workers).await.is_err() {
+        tracing::warn!("job did not finish its step in time; another worker repeats the step");
+        abort.abort();
+    }
+    // Only jobs and requests send requests from inside, and both have ended.
+    if let Some(thread) = platform.close_internal_requests() {
+        let ended = async {
+            while !thread.is_finished() {
+                sleep(LOOK).await;
+            }
+        };
+        if timeout(WORKERS_MAY_TAKE, ended).await.is_err() {
+            tracing::warn!("requests from inside did not end in time");
+        }
     }
 }
 

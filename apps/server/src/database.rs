@@ -12,13 +12,18 @@ use tokio_postgres::error::SqlState;
 
 use crate::{Error, Result};
 
-/// The powers of the application's role over the schema. A safe role has none of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The powers of the application's role over the schema, its own and those that a membership gives it, inherited or with `set role`. A safe role has
+/// none of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolePowers {
     /// The role is a superuser.
     pub superuser: bool,
     /// The role bypasses row-level security.
     pub bypass: bool,
+    /// The role may create roles. Up to PostgreSQL 15 such a role can make itself a member of any role that is not a superuser.
+    pub creates_roles: bool,
+    /// A superuser, or a role that bypasses row-level security, of which the role is a member.
+    pub member_of: Option<String>,
     /// The role owns a table, or is a member of a role that does.
     pub owner: bool,
 }
@@ -36,6 +41,17 @@ impl RolePowers {
         if self.bypass {
             return Some(format!(
                 "the role {role} bypasses row-level security; run `alter role {quoted} nobypassrls`"
+            ));
+        }
+        if self.creates_roles {
+            return Some(format!(
+                "the role {role} may create roles, so it could become a member of others; run `alter role {quoted} nocreaterole`"
+            ));
+        }
+        if let Some(other) = self.member_of {
+            return Some(format!(
+                "the role {role} is a member of {other}, which is a superuser or bypasses row-level security; run `revoke {} from {quoted}`",
+                quote(&other)
             ));
         }
         self.owner.then(|| {
@@ -85,18 +101,24 @@ pub async fn connect(connector: &Connector) -> Result<Client, tokio_postgres::Er
 pub async fn role_powers(client: &Client) -> Result<RolePowers> {
     let row = client
         .query_one(
-            "select rolsuper, rolbypassrls, exists (\
+            // A member that inherits no rights has them after `set role`.
+            "select r.rolsuper, r.rolbypassrls, r.rolcreaterole, (\
+                 select o.rolname::text from pg_roles o \
+                 where (o.rolsuper or o.rolbypassrls) and o.oid <> r.oid and pg_has_role(r.oid, o.oid, 'member') \
+                 order by o.rolname limit 1), exists (\
                  select from pg_class c \
                  where c.relkind in ('r', 'p') and c.relnamespace = to_regnamespace(current_schema()) \
-                   and pg_has_role(r.oid, c.relowner, 'usage')) \
-             from pg_roles r where rolname = current_user",
+                   and pg_has_role(r.oid, c.relowner, 'member')) \
+             from pg_roles r where r.rolname = current_user",
             &[],
         )
         .await?;
     Ok(RolePowers {
         superuser: row.try_get(0)?,
         bypass: row.try_get(1)?,
-        owner: row.try_get(2)?,
+        creates_roles: row.try_get(2)?,
+        member_of: row.try_get(3)?,
+        owner: row.try_get(4)?,
     })
 }
 
@@ -263,6 +285,8 @@ mod tests {
     const NONE: RolePowers = RolePowers {
         superuser: false,
         bypass: false,
+        creates_roles: false,
+        member_of: None,
         owner: false,
     };
 
@@ -279,6 +303,14 @@ mod tests {
                 ..NONE
             },
             RolePowers { bypass: true, ..NONE },
+            RolePowers {
+                creates_roles: true,
+                ..NONE
+            },
+            RolePowers {
+                member_of: Some("backup".to_owned()),
+                ..NONE
+            },
             RolePowers { owner: true, ..NONE },
         ] {
             let rejection = powers.rejection("app").expect("a rejection");

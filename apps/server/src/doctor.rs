@@ -282,7 +282,7 @@ async fn check_role(report: &mut Report, client: &Client, role: &str) {
         Ok(None) => report.add(
             Verdict::Ok,
             "role",
-            format!("{role} owns nothing and can't bypass row-level security"),
+            format!("{role} owns nothing, can't create roles and can't bypass row-level security"),
         ),
         Ok(Some(rejection)) => report.add(Verdict::Fail, "role", rejection),
         Err(error) => report.add(Verdict::Fail, "role", error.to_string()),
@@ -338,23 +338,14 @@ fn check_public_url(report: &mut Report, settings: &Settings) {
     let Some(app) = report.note("app", |_| "readable".to_owned(), app) else {
         return;
     };
-    let url = app.public_url.as_deref().map(url::Url::parse);
-    let (verdict, text) = match url {
+    let (verdict, text) = match app.public_url.as_deref() {
         None if settings.is_development() => (Verdict::Ok, "none: links lead to the listener".to_owned()),
         None => (
             Verdict::Warn,
             "not set; set app.public_url, or no mail can carry a link".to_owned(),
         ),
-        Some(Err(error)) => (
-            Verdict::Fail,
-            format!("{error}; write an origin such as https://office.example"),
-        ),
-        Some(Ok(url)) if url.path() != "/" || url.query().is_some() || !url.has_host() => (
-            Verdict::Fail,
-            format!("{url} is more than an origin; write https://office.example"),
-        ),
-        Some(Ok(url)) if url.scheme() != "https" => (Verdict::Warn, format!("{url} is not https")),
-        Some(Ok(url)) => (Verdict::Ok, url.to_string()),
+        Some(url) if !app.is_https() => (Verdict::Warn, format!("{url} is not https")),
+        Some(url) => (Verdict::Ok, url.to_owned()),
     };
     report.add(verdict, "public_url", text);
 }

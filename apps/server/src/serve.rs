@@ -4,16 +4,18 @@ use std::net::SocketAddr;
 
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::{App, HttpServer, web};
-use backoffice_core::config::ConfigError;
+use backoffice_core::config::{ConfigError, MOST_WORKERS};
 use backoffice_core::http::not_found;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::admin::{self, Readiness};
 use crate::app::{Backoffice, api, pages};
+use crate::background::Background;
 use crate::config::Settings;
 use crate::connections::{HEAD_TIMEOUT, watch_reader, within_file_limit};
 use crate::first_start::{self, Welcome};
 use crate::host::{Host, Purpose};
+use crate::signals::Signals;
 use crate::{Error, Result, background, first_password};
 
 /// Maximum time for open requests to finish, in seconds.
@@ -48,23 +50,17 @@ async fn work_opened(host: &Host, metrics: metrics_exporter_prometheus::Promethe
         readiness.clone(),
         metrics.clone(),
     )?;
+    let mut signals = Signals::listen()?;
     let admin_handle = admin.handle();
     let admin = tokio::spawn(admin);
-    let mut terminate = signal(SignalKind::terminate()).map_err(Error::file("SIGTERM"))?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
     let background = background::start(&runtime, metrics);
     readiness.set(true);
     tracing::info!(admin = %host.settings.admin.listen, jobs.workers = runtime.platform.jobs().workers, "working");
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals.first().await;
     readiness.set(false);
+    tracing::info!("finishing the steps of jobs; another signal stops at once");
     host.office.platform().commit_notifier().close();
-    background.stop().await;
-    admin_handle.stop(true).await;
-    let _ended = admin.await;
-    tracing::info!("stopped");
+    stop(background, admin_handle, admin, signals).await;
     Ok(())
 }
 
@@ -86,22 +82,33 @@ async fn serve_opened(host: &Host, metrics: metrics_exporter_prometheus::Prometh
     } else {
         None
     };
+    let mut signals = Signals::listen()?;
     let server = tokio::spawn(server);
     let admin = tokio::spawn(admin);
     let background = background::start(&runtime, metrics);
     readiness.set(true);
     announce(host, listen, welcome.as_ref());
-    wait_and_drain(host, server_handle, server, &readiness).await?;
-    background.stop().await;
-    admin_handle.stop(true).await;
+    wait_and_drain(host, server_handle, server, &readiness, &mut signals).await?;
+    stop(background, admin_handle, admin, signals).await;
+    Ok(())
+}
+
+/// Stops the background work, then the operators' listener.
+async fn stop(
+    background: Background,
+    admin_handle: ServerHandle,
+    admin: JoinHandle<std::io::Result<()>>,
+    mut signals: Signals,
+) {
+    background.stop(signals.second()).await;
+    admin_handle.stop(!signals.is_urgent()).await;
     let _ended = admin.await;
     tracing::info!("stopped");
-    Ok(())
 }
 
 fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
     let http = office.platform().http();
-    let workers = http.workers.unwrap_or_else(cores).max(1);
+    let workers = http.workers.unwrap_or_else(|| cores().min(MOST_WORKERS));
     let connections = within_file_limit(http.max_connections, office.database_connections());
     let office = office.clone();
     let server = HttpServer::new(move || {
@@ -150,19 +157,17 @@ fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
     }
 }
 
-/// Waits for the first signal, drains, and aborts open requests on a second one.
+/// Waits for the first signal, drains, and aborts open requests on the second one.
 async fn wait_and_drain(
     host: &Host,
     handle: ServerHandle,
-    mut server: tokio::task::JoinHandle<std::io::Result<()>>,
+    mut server: JoinHandle<std::io::Result<()>>,
     readiness: &Readiness,
+    signals: &mut Signals,
 ) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(Error::file("SIGTERM"))?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
     let ended = tokio::select! {
         ended = &mut server => Some(ended),
-        _ = terminate.recv() => None,
-        _ = interrupt.recv() => None,
+        () = signals.first() => None,
     };
     readiness.set(false);
     if let Some(ended) = ended {
@@ -178,8 +183,8 @@ async fn wait_and_drain(
     host.office.platform().commit_notifier().close();
     tokio::select! {
         () = handle.stop(true) => {}
-        _ = terminate.recv() => handle.stop(false).await,
-        _ = interrupt.recv() => handle.stop(false).await,
+        // The server carries out one command at a time, and the first one waits for open requests. Without its server, a worker drops them.
+        () = signals.second() => server.abort(),
     }
     let _ended = server.await;
     Ok(())

@@ -11,7 +11,8 @@ use backoffice_core::http::{AcceptedRange, Access, Path, Raw, Redirect, Routes, 
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{API_PREFIX, Error, INTERFACE_VERSION, Rejection, Result, Visitor};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::docs::{Docs, Tagged};
 
@@ -25,6 +26,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .get("/version", Access::Public, get_version)
         .about("Version of the service")
         .produces(&["application/json", "text/plain; charset=utf-8"])
+        .produces_json::<String>()
         .responses(&[304])
         .sends_headers(&["Vary", "X-Interface-Version"])
         .limit(VERSION_LIMIT);
@@ -32,6 +34,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .get("/openapi.json", Access::Public, get_openapi_document)
         .about("This document")
         .produces(&["application/json"])
+        .produces_json::<OpenApiDocument>()
         .responses(&[304]);
     routes
         .get("/docs", Access::Public, redirect_to_docs)
@@ -53,6 +56,17 @@ pub(crate) fn routes(routes: &mut Routes) {
         ])
         .sends_headers(&["Content-Encoding", "Content-Security-Policy", "Vary"]);
 }
+
+/// The schema of the API document: an object.
+struct OpenApiDocument;
+
+impl PartialSchema for OpenApiDocument {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().build().into()
+    }
+}
+
+impl ToSchema for OpenApiDocument {}
 
 async fn get_version(visitor: Visitor, request: HttpRequest) -> Result<Raw> {
     let docs = visitor.provided::<Docs>()?;

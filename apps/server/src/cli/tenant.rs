@@ -24,10 +24,7 @@ pub(super) async fn run(host: &Host, command: TenantCommand, output: Output) -> 
                 "tenant {name}: {}, organization {}",
                 created.id, created.organization_id
             );
-            output.print(
-                &text,
-                &json!({"id": created.id, "organizationId": created.organization_id}),
-            );
+            output.print(&text, &json!(created));
         }
         TenantCommand::List => {
             let tenants = list_tenants(&context, u32::MAX).await?;
@@ -55,12 +52,7 @@ pub(crate) async fn create_tenant(
         locales: None,
     };
     let command = CreateTenant::new(context, requested)?;
-    let response = context
-        .execute(&command, |created| Json(json!([created.id, created.organization_id])))
-        .await?;
-    let [id, organization_id] =
-        serde_json::from_value::<[Uuid; 2]>(response.0).map_err(|error| Error::other(error.to_string()))?;
-    Ok(TenantCreated { id, organization_id })
+    Ok(context.execute(&command, Json).await?.0)
 }
 
 /// Returns the first tenants by time of creation.

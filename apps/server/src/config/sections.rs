@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use backoffice_core::config::{ConfigError, duration};
-use backoffice_core::db::TlsOptions;
+use backoffice_core::db::{LONGEST_STATEMENT_TIMEOUT, TlsOptions};
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub struct DatabaseConfig {
     /// Maximum number of connections of all worker threads together. Default 16.
     pub pool_size: usize,
     /// Maximum duration of a request's statement. PostgreSQL cancels a statement that takes longer, and the caller receives a 503. Exports and
-    /// maintenance have more time. Default 30 s, 0 disables the limit.
+    /// maintenance have more time. Default 30 s, at most 2147483647 ms; 0 disables the limit.
     #[serde(deserialize_with = "duration")]
     pub statement_timeout: Duration,
     /// Age at which a connection is replaced, reduced at random by up to a fifth. Default 30 min.
@@ -51,6 +51,18 @@ impl Default for DatabaseConfig {
 }
 
 impl DatabaseConfig {
+    /// Rejects values that PostgreSQL or the pool does not support.
+    pub(super) fn checked(self) -> Result<Self, ConfigError> {
+        if self.pool_size == 0 {
+            return Err(ConfigError::new("database.pool_size", "must be at least 1"));
+        }
+        if self.statement_timeout > LONGEST_STATEMENT_TIMEOUT {
+            let message = format!("must be at most {}ms", LONGEST_STATEMENT_TIMEOUT.as_millis());
+            return Err(ConfigError::new("database.statement_timeout", message));
+        }
+        Ok(self)
+    }
+
     /// Returns the application's URL, if a database is configured.
     ///
     /// # Errors

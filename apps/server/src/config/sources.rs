@@ -59,10 +59,7 @@ impl Sources {
         let data_dir: PathBuf = section(&self.merge(None, &fallbacks)?, "data_dir")?;
         let secrets_file = secrets::path(&data_dir);
         let raw = self.merge(secrets_file.is_file().then_some(secrets_file.as_path()), &fallbacks)?;
-        let database: DatabaseConfig = section(&raw, "database")?;
-        if database.pool_size == 0 {
-            return Err(ConfigError::new("database.pool_size", "must be at least 1"));
-        }
+        let database = section::<DatabaseConfig>(&raw, "database")?.checked()?;
         Ok(Settings {
             data_dir,
             modules: section(&raw, "modules")?,

@@ -83,6 +83,64 @@ fn a_key_of_core_is_checked_before_anything_starts() {
     assert!(!folder.path("var/postgres").exists());
 }
 
+/// Checks that both commands reject each setting with its name, and start nothing.
+fn rejects_by_name(settings: &[&str]) {
+    let folder = Folder::new();
+    for setting in settings {
+        for command in ["serve", "config"] {
+            let output = folder.run(&[command, "--set", setting]);
+
+            assert!(!output.status.success(), "{setting}");
+            let (name, _value) = setting.split_once('=').expect("a name and a value");
+            assert!(errors(&output).contains(name), "{setting}: {}", errors(&output));
+        }
+    }
+    assert!(!folder.path("var/postgres").exists());
+}
+
+#[test]
+fn unusable_values_are_rejected_before_anything_starts() {
+    rejects_by_name(&[
+        "database.statement_timeout=2147483648ms",
+        "database.statement_timeout=25d",
+        "database.pool_size=0",
+        "http.workers=0",
+        "http.workers=513",
+        "app.public_url=office.example",
+        "app.public_url=https://office.example/app",
+    ]);
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn unusable_values_of_accounts_are_rejected_before_anything_starts() {
+    rejects_by_name(&[
+        "auth.access_token_ttl=0s",
+        "auth.session_ttl=0s",
+        "auth.remember_ttl=0s",
+        "auth.reset.ttl=0s",
+        "auth.invite.ttl=0s",
+        "auth.login.max_candidates=0",
+        "auth.password.min_length=257",
+    ]);
+}
+
+#[test]
+fn the_longest_limits_are_accepted() {
+    let folder = Folder::new();
+    let longest = [
+        "config",
+        "--set",
+        "database.statement_timeout=2147483647ms",
+        "--set",
+        "http.workers=512",
+    ];
+
+    let found = text(&folder.run(&longest));
+
+    assert!(line(&found, "http.workers").contains("512"), "{found}");
+}
+
 #[test]
 fn secrets_are_printed_as_stars() {
     let folder = Folder::new();

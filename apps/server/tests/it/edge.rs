@@ -17,14 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BEHIND_A_PROXY: (&str, &str) = ("BACKOFFICE__HTTP__PROXY_DEPTH", "1");
 
 /// Opens a connection, sends these bytes and waits.
-fn begin(address: SocketAddr, bytes: &str) -> TcpStream {
+pub(crate) fn begin(address: SocketAddr, bytes: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time to wait");
     stream.write_all(bytes.as_bytes()).expect("it is read");
     stream
 }
 
-fn unfinished(path: &str) -> String {
+/// Returns a request whose body does not arrive.
+pub(crate) fn unfinished(path: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{")
 }
 

@@ -19,6 +19,7 @@ mod crash;
 mod dead_letters;
 #[cfg(feature = "auth")]
 mod directory;
+mod disabled_modules;
 #[cfg(feature = "auth")]
 mod edge;
 #[cfg(all(feature = "auth", feature = "attachments"))]
@@ -49,8 +50,11 @@ mod pages;
 mod rejections;
 #[cfg(all(feature = "api-keys", feature = "events"))]
 mod replicas;
+mod role_powers;
 #[cfg(feature = "auth")]
 mod server;
+#[cfg(feature = "auth")]
+mod signals;
 #[cfg(all(feature = "auth", feature = "events"))]
 mod stream;
 #[cfg(all(feature = "customers", feature = "catalog"))]

@@ -105,8 +105,25 @@ impl Server {
 
     /// Ends the program as an operator does.
     pub(crate) fn end(&mut self) -> ExitStatus {
-        signal("TERM", self.child.id());
+        self.terminate();
         self.child.wait().expect("the server is ours")
+    }
+
+    /// Sends the signal with which an operator ends the program.
+    pub(crate) fn terminate(&self) {
+        signal("TERM", self.child.id());
+    }
+
+    /// Returns the status of the program if it ends within this time.
+    pub(crate) async fn ends_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let started = Instant::now();
+        loop {
+            let ended = self.child.try_wait().expect("the server is ours");
+            if ended.is_some() || started.elapsed() >= patience {
+                return ended;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Suspends the program until it is woken.

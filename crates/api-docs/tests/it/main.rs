@@ -66,6 +66,18 @@ async fn the_document_covers_exactly_the_enabled_modules() {
 }
 
 #[actix_web::test]
+async fn the_json_of_the_version_and_of_the_document_is_described() {
+    let app = TestApp::new(&MODULES).await;
+
+    let (_, document) = app.get("", "/openapi.json").await;
+
+    let content = |path: &str| document["paths"][path]["get"]["responses"]["200"]["content"].clone();
+    let kind = |path| content(path)["application/json"]["schema"]["type"].clone();
+    assert_eq!(kind("/version"), "string");
+    assert_eq!(kind("/openapi.json"), "object");
+}
+
+#[actix_web::test]
 async fn the_browser_is_served_from_here_alone() {
     let app = TestApp::new(&MODULES).await;
 

@@ -103,8 +103,9 @@ struct ActionPage {
     page_size: i64,
     total: i64,
     total_pages: i64,
-    /// `false` if the total was not requested.
+    /// `false` if the total was not requested, otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     total_exact: Option<bool>,
 }
 
