@@ -1,8 +1,9 @@
-"""What `cargo xtask openapi fuzz` adds to Schemathesis: 400 for a valid request needs a reason that the document states, and white space at the
-ends of a text does not count towards its length."""
+"""What `cargo xtask openapi fuzz` adds to Schemathesis: requests select no random tenant or organization, 400 for a valid request needs a reason
+that the document states, and white space at the ends of a text does not count towards its length."""
 
 import schemathesis
 from schemathesis.core.failures import AcceptedNegativeData
+from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
 # White space of Unicode, which the server trims. Python's `strip` would also take U+001C to U+001F.
@@ -109,6 +110,39 @@ RULES = {
     ("remember", "invalid_type"): "JSON Schema counts 0.0 as an integer, too",
     ("valueCurrency", "invalid_value"): "an amount needs a currency",
 }
+
+
+# Headers and fields with which a request selects a tenant or an organization. No generated id exists, so the server would reject the request for it
+# and nothing else of the request would be tested.
+SELECTING_HEADERS = ("X-Tenant-Id", "X-Organization-Id")
+SELECTING_FIELDS = ("tenantId", "organizationId")
+
+
+def without_selection(value):
+    if isinstance(value, list):
+        return [without_selection(item) for item in value]
+    if isinstance(value, dict):
+        return {name: without_selection(item) for name, item in value.items() if name not in SELECTING_FIELDS}
+    return value
+
+
+# Invalid selections stay: they are what such a request tests. So do the few that an operation requires.
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    meta = case.meta
+    if meta is None:
+        return
+    if not meta.is_negative_at(ParameterLocation.HEADER):
+        for name in SELECTING_HEADERS:
+            case.headers.pop(name, None)
+    if not meta.is_negative_at(ParameterLocation.QUERY):
+        for parameter in case.operation.query:
+            if parameter.name in SELECTING_FIELDS and not parameter.is_required:
+                case.query.pop(parameter.name, None)
+    if case.media_type == "application/json" and not meta.is_negative_at(ParameterLocation.BODY):
+        body = without_selection(case.body)
+        if body != case.body and case.operation.get_body_for_media_type(case.media_type).get_validator().is_valid(body):
+            case.body = body
 
 
 def is_stated(detail):

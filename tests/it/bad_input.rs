@@ -274,6 +274,38 @@ async fn parameters_out_of_range_are_rejected() {
 }
 
 #[actix_web::test]
+async fn a_list_without_a_search_ignores_the_parameter() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let mut lists = Vec::new();
+
+    for (info, entry) in setting.private() {
+        let known = parameters(&setting, &info, "query");
+        let takes = |name: &str| known.iter().any(|parameter| parameter["name"] == name);
+        if !takes("pageSize") || takes("search") {
+            continue;
+        }
+        let call = setting.call(&entry);
+        // A list with a search rejects a text of this length, and a repeated parameter.
+        let call = call.with_query("search", &"x".repeat(201)).and_query("search", "x");
+        let response = send(&setting, &info, &entry, &call).await;
+
+        assert_eq!(response.status, 200, "{call}: {}", response.text());
+        lists.push(info.path);
+    }
+
+    for list in [
+        "/business_rules/logs",
+        "/business_rules/webhook-deliveries",
+        "/business_rules/webhook-secrets",
+        "/devices",
+        "/devices/admin/devices",
+        "/notifications",
+    ] {
+        assert!(lists.contains(&list), "{list} is not among {lists:?}");
+    }
+}
+
+#[actix_web::test]
 async fn unknown_paths_and_methods_are_not_found_for_everybody() {
     let setting = Setting::new(Fixture::new().await).await;
     let app = &setting.fixture.app;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::bad_input::{ANY_JSON, assert_shape, parameters, send, takes_fields};
 use crate::call::Call;
+use crate::collections::is_list as is_list_in_pages;
 use crate::endpoints::{Entry, Setting, malformed_status};
 use crate::fixture::Fixture;
 
@@ -87,7 +88,7 @@ fn is_page(body: &Value) -> bool {
 async fn every_list_takes_id_and_ids() {
     let setting = Setting::new(Fixture::new().await).await;
     let unknown = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0042);
-    let mut lists = Vec::new();
+    let mut without_rows = Vec::new();
 
     for (info, entry) in setting.endpoints() {
         let call = setting.call(&entry);
@@ -95,13 +96,11 @@ async fn every_list_takes_id_and_ids() {
             continue;
         }
         let response = send(&setting, &info, &entry, &call).await;
-        let Ok(body) = serde_json::from_str::<Value>(&response.text()) else {
-            continue;
-        };
+        let body = serde_json::from_str::<Value>(&response.text()).unwrap_or_default();
+        assert_eq!(is_page(&body), is_list_in_pages(&setting, &info), "{call}: {body}");
         if !is_page(&body) {
             continue;
         }
-        lists.push(info.path);
         let with = async |name: &str, value: &str| {
             let call = call.clone().with_query(name, value);
             let response = send(&setting, &info, &entry, &call).await;
@@ -133,6 +132,7 @@ async fn every_list_takes_id_and_ids() {
             assert_eq!(reported["details"][0]["path"], name, "{}: {reported}", info.path);
         }
         let Some(item) = body["items"].as_array().and_then(|items| items.first()) else {
+            without_rows.push(info.path);
             continue;
         };
         // An item of a job has no id of its own, and the contract names that of an alert by another word.
@@ -153,7 +153,7 @@ async fn every_list_takes_id_and_ids() {
         }
     }
 
-    assert!(lists.len() >= 18, "{lists:?}");
+    assert!(without_rows.is_empty(), "{without_rows:?}");
 }
 
 /// Fields that the handler parses and validates in one step.

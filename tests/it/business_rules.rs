@@ -10,6 +10,11 @@ const AT: &str = "'2026-11-20T07:00:00Z'";
 pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
     let tenant = tenant_fixture.tenant;
     for id in [tenant_fixture.child, tenant_fixture.other, tenant_fixture.parent] {
+        // The user of `other` requested the execution there.
+        let executed_by = match id == tenant_fixture.other {
+            true => format!("'{}'", tenant_fixture.user.id),
+            false => "null".to_owned(),
+        };
         let rule = format!(
             "insert into business_rules_rules (tenant_id, id, organization_id, rule_key, rule_name, description, rule_type, rule_category,
                 entity_type, event_type, condition_expression, success_actions, failure_actions, enabled, priority, version,
@@ -37,7 +42,7 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
                 entity_type, entity_id, execution_result, input_context, output_context, error_message, execution_time_ms, executed_at,
                 executed_by, trigger, created_at, updated_at)
              values ('{tenant}', '{id}', '{id}', '{id}', '{id}', '{id}', 'Rule {id}', 'ACTION', 'samples.thing', 'x', 'SUCCESS', '{{}}',
-                '{{}}', null, 1, {AT}, null, 'api', {AT}, {AT})"
+                '{{}}', null, 1, {AT}, {executed_by}, 'api', {AT}, {AT})"
         );
         let delivery = format!(
             "insert into business_rules_webhook_deliveries (tenant_id, id, organization_id, rule_id, run_id, batch_id, url, method, headers,

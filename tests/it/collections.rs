@@ -56,17 +56,33 @@ const UNTAGGED: [(&str, &str); 15] = [
     ("/openapi.json", "a document, with a tag of its own"),
 ];
 
-/// Whether the endpoint returns a list, or one record by its path.
-fn is_list_or_detail(setting: &Setting, info: &EndpointInfo) -> bool {
-    let is_list = || {
-        parameters(setting, info, "query")
-            .iter()
-            .any(|one| one["name"] == "page")
-    };
-    info.method == Method::GET && (info.path.contains('{') || is_list())
+/// Lists with a tag that have fewer than two rows in the fixture, with the reason.
+const ONE_ROW: [(&str, &str); 4] = [
+    ("/api_keys/keys", "each tenant of the fixture has one key"),
+    (
+        "/business_rules/webhook-secrets",
+        "each tenant of the fixture has one secret",
+    ),
+    ("/directory/tenants", "an administrator sees no other tenant"),
+    ("/progress/jobs/{id}/items", "each job of the fixture has one item"),
+];
+
+pub(crate) fn has_one_row(info: &EndpointInfo) -> bool {
+    ONE_ROW.iter().any(|(path, _)| *path == info.path)
 }
 
-fn tagged(setting: &Setting) -> Vec<(EndpointInfo, Entry)> {
+/// Returns whether the endpoint returns a list in pages.
+pub(crate) fn is_list(setting: &Setting, info: &EndpointInfo) -> bool {
+    let parameters = parameters(setting, info, "query");
+    info.method == Method::GET && parameters.iter().any(|one| one["name"] == "page")
+}
+
+/// Whether the endpoint returns a list, or one record by its path.
+fn is_list_or_detail(setting: &Setting, info: &EndpointInfo) -> bool {
+    info.method == Method::GET && (info.path.contains('{') || is_list(setting, info))
+}
+
+pub(crate) fn tagged(setting: &Setting) -> Vec<(EndpointInfo, Entry)> {
     let mut endpoints = setting.endpoints();
     endpoints
         .retain(|(info, _)| is_list_or_detail(setting, info) && UNTAGGED.iter().all(|(path, _)| *path != info.path));
@@ -245,13 +261,9 @@ fn orders(setting: &Setting, info: &EndpointInfo) -> Vec<Option<(String, &'stati
 async fn a_page_that_begins_at_a_known_row_is_part_of_the_whole_list() {
     let setting = Setting::on_seeded(rich(Fixture::new().await).await).await;
     let app = &setting.fixture.app;
-    let mut compared = BTreeSet::new();
 
     for (info, entry) in tagged(&setting) {
-        if !parameters(&setting, &info, "query")
-            .iter()
-            .any(|one| one["name"] == "page")
-        {
+        if !is_list(&setting, &info) {
             continue;
         }
         for order in orders(&setting, &info) {
@@ -267,6 +279,7 @@ async fn a_page_that_begins_at_a_known_row_is_part_of_the_whole_list() {
                 response.json()["items"].as_array().expect("items").clone()
             };
             let whole = items(1, 100).await;
+            assert_eq!(whole.len() < 2, has_one_row(&info), "{call} has {} rows", whole.len());
 
             // The second reading of a page, and the first one of the next page, begin at a row that is known.
             for size in [1, 2] {
@@ -278,15 +291,10 @@ async fn a_page_that_begins_at_a_known_row_is_part_of_the_whole_list() {
                             "{call}, page {index} of {size}, {reading} reading"
                         );
                     }
-                    if index > 0 {
-                        compared.insert(info.path);
-                    }
                 }
             }
         }
     }
-
-    assert!(compared.len() > 15, "{compared:?}");
 }
 
 #[actix_web::test]

@@ -9,7 +9,10 @@ use backoffice_core::{Module, Platform, PlatformOptions};
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
 
+use crate::collections::{has_one_row, is_list, tagged};
+use crate::endpoints::Setting;
 use crate::fixture::{AUTH, Fixture, MODULES, builder};
+use crate::scenarios::rich;
 
 const DIRECTORY: &Module = &backoffice_directory::MODULE;
 const ACCOUNTS: &Module = &backoffice_auth::MODULE;
@@ -225,6 +228,37 @@ async fn a_list_costs_the_same_number_of_statements_whatever_its_page_size() {
         assert_eq!(counts.len(), 1, "{path}: {counts:?}");
         assert!(counts.iter().all(|count| *count <= most), "{path}: {counts:?}");
     }
+}
+
+#[actix_web::test]
+async fn a_list_costs_as_many_statements_for_two_rows_as_for_one() {
+    let fixture = Fixture::of(builder().through_proxy().pool_size(1)).await;
+    let setting = Setting::on_seeded(rich(fixture).await).await;
+    let app = &setting.fixture.app;
+    while app.deliver_events().await + app.run_jobs().await > 0 {}
+    app.start_background();
+    let mut different = Vec::new();
+
+    for (info, entry) in tagged(&setting) {
+        if !is_list(&setting, &info) || has_one_row(&info) {
+            continue;
+        }
+        let (call, token) = (setting.call(&entry), &setting.sender(&entry).token);
+        let [one, two] = ["1", "2"].map(|size| call.clone().with_query("pageSize", size));
+        let page = two.send(app, token).await.json();
+        assert_eq!(page["items"].as_array().map(Vec::len), Some(2), "{two}: {page}");
+
+        let costs = (
+            fewest(app, token, &one.target()).await,
+            fewest(app, token, &two.target()).await,
+        );
+
+        if costs.0 != costs.1 {
+            different.push((info.path, costs));
+        }
+    }
+
+    assert!(different.is_empty(), "{different:?}");
 }
 
 /// Returns the number of statements of a request with warm caches.

@@ -88,9 +88,9 @@ pub(crate) async fn seed(fixture: &Fixture, tenant_fixture: &TenantFixture) {
         (SparePerson, "Bob", "null".to_owned()),
     ] {
         sql.push(format!(
-            "insert into customers_people (tenant_id, id, organization_id, first_name, last_name, display_name, company_id, is_active, \
-             created_at, updated_at) \
-             values ('{tenant}', '{}', '{organization}', '{name}', 'Doe', '{name} Doe', {company}, true, {at})",
+            "insert into customers_people (tenant_id, id, organization_id, first_name, last_name, display_name, company_id, owner_user_id, \
+             is_active, created_at, updated_at) \
+             values ('{tenant}', '{}', '{organization}', '{name}', 'Doe', '{name} Doe', {company}, '{owner}', true, {at})",
             person.of(tenant_fixture)
         ));
     }

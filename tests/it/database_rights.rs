@@ -11,7 +11,7 @@ const CALLED: [&str; 7] = [
     "app_make_months",
     "app_own_push_token",
     "audit_count_entries",
-    "audit_erase",
+    "audit_erase_resources",
     "audit_forget_counts",
 ];
 

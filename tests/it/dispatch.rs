@@ -1,11 +1,17 @@
 //! The records of `dispatch`: in each organization a job site, a piece of equipment, and an assignment of one to the other, all with the id of the
-//! organization. The assignments are completed, so that sites and resources can be deleted.
+//! organization. The assignments are completed, so that sites and resources can be deleted. In `child` there is a worker too.
 
 use actix_web::http::Method;
 use backoffice_test_support::UNDO;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::fixture::{Fixture, TenantFixture};
+
+/// Returns the id of the worker.
+pub(crate) fn worker(tenant: &TenantFixture) -> Uuid {
+    Uuid::from_u128(tenant.child.as_u128() ^ (0xd1 << 8))
+}
 
 /// Inserts the records.
 pub(crate) async fn seed(fixture: &Fixture, tenant: &TenantFixture) {
@@ -31,6 +37,14 @@ pub(crate) async fn seed(fixture: &Fixture, tenant: &TenantFixture) {
             assert_eq!(fixture.app.sql(&sql).await, 1);
         }
     }
+    let worker = format!(
+        "insert into dispatch_resources (tenant_id, id, organization_id, type, name, is_active, created_at, updated_at) \
+         values ('{}', '{}', '{}', 'worker', 'Worker', true, {at})",
+        tenant.tenant,
+        worker(tenant),
+        tenant.child
+    );
+    assert_eq!(fixture.app.sql(&worker).await, 1);
 }
 
 #[actix_web::test]

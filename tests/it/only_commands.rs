@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;
+use backoffice_core::http::Access;
 use backoffice_test_support::Duration;
 
 use crate::endpoints::Setting;
@@ -107,6 +108,9 @@ async fn aud_3_no_route_writes_without_a_command() {
         let written: Vec<&str> = after.keys().map(String::as_str).collect();
         let has_entry = written.contains(&"audit_action_logs");
         let exception = WITHOUT_COMMAND.iter().find(|(listed, ..)| *listed == route);
+        if info.access != Access::Public && info.method != Method::GET {
+            assert_eq!(info.runs_commands, exception.is_none(), "{route}: `.without_command()`");
+        }
         listed.remove(route.as_str());
         match exception {
             Some((_, reason, tables)) => assert!(

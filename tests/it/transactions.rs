@@ -141,6 +141,7 @@ async fn whole_or_absent(group: &str) {
     let failed = walk(group, FaultMode::Before).await;
     let lost = walk(group, FaultMode::After).await;
 
+    assert!(!failed.is_empty(), "no scenario runs a command of `{group}`");
     compare(&failed, &lost);
 }
 
@@ -149,6 +150,7 @@ fn compare(failed: &[Tried], lost: &[Tried]) {
         failed.iter().all(|write| write.faults > 2),
         "each write sends several statements"
     );
+    assert_eq!(failed.len(), lost.len(), "both walks try the same writes");
     for (failed, lost) in failed.iter().zip(lost) {
         assert_eq!(failed.what, lost.what);
         for (table, rows) in &failed.after {

@@ -1,10 +1,13 @@
-//! `undo` and `redo` restore every row, for every undoable command.
+//! For every undoable command: `undo` and `redo` restore every row, and the events of each step say what it does.
+
+mod events;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use backoffice_test_support::{DatabaseSnapshot, UndoableWrite};
 use serde_json::{Value, json};
 
+use self::events::{AnnouncedChange, EntryWriter};
 use crate::fixture::{Account, Fixture, id, text};
 use crate::scenarios::{Scenario, rich, scenarios, undoable};
 use crate::transactions::{last_entry, write_of};
@@ -79,14 +82,9 @@ async fn aud_1_aud_2_commands_of_jobs_are_undone_and_redone_exactly() {
         };
         let log_id = last_entry(&fixture).await;
         let done = write_of(&fixture, log_id).await;
-        restored(
-            &fixture,
-            &fixture.a.tenant_admin,
-            &format!("{command}, {number}"),
-            &before,
-            &done,
-        )
-        .await;
+        let what = format!("{command}, {number}");
+        let caller = &fixture.a.tenant_admin;
+        restored(&fixture, caller, (command, &what), &before, &done).await;
     }
 }
 
@@ -104,30 +102,54 @@ async fn invariant(fixture: &Fixture, caller: &Account, scenario: &Scenario) {
     assert!(response.status < 300, "{what}: {} {}", response.status, response.text());
     let done = response.undoable_write();
     assert_eq!(response.operation().expect("a header")["commandId"], scenario.command);
-    restored(fixture, caller, &what, &before, &done).await;
+    restored(fixture, caller, (scenario.command, &what), &before, &done).await;
 }
 
-/// Checks the invariant after the run.
-async fn restored(fixture: &Fixture, caller: &Account, what: &str, before: &DatabaseSnapshot, done: &UndoableWrite) {
+/// Checks the invariant after the run, and the events of each step. A command is given with what messages say about it.
+async fn restored(
+    fixture: &Fixture,
+    caller: &Account,
+    (command, what): (&str, &str),
+    before: &DatabaseSnapshot,
+    done: &UndoableWrite,
+) {
     let after = snapshot(fixture).await;
     assert_ne!(after, *before, "{what}: it does something");
+    let command = fixture.app.platform().registry().find_command(command);
+    let announced = AnnouncedChange {
+        fixture,
+        command: *command.expect("a registered command"),
+        resource: done.resource,
+        what,
+    };
+    announced.check(done.log_id, EntryWriter::Command).await;
 
     let (status, body) = fixture.app.undo(&caller.token, done).await;
     assert_eq!(status, 200, "{what}, undo: {body}");
     equal(&snapshot(fixture).await, before, &format!("{what}, undone"));
+    announced
+        .check(id(&body["traceLogId"]), EntryWriter::Undo(done.log_id))
+        .await;
 
     let (status, body) = fixture.app.redo(&caller.token, done).await;
     assert_eq!(status, 200, "{what}, redo: {body}");
     assert_eq!(id(&body["sourceLogId"]), done.log_id);
     equal(&snapshot(fixture).await, &after, &format!("{what}, redone"));
+    announced
+        .check(id(&body["logId"]), EntryWriter::Redo(done.log_id))
+        .await;
 
     let redone = UndoableWrite {
+        log_id: id(&body["logId"]),
         token: text(&body["undoToken"]),
         ..done.clone()
     };
-    let (status, body) = fixture.app.undo(&caller.token, redone).await;
+    let (status, body) = fixture.app.undo(&caller.token, &redone).await;
     assert_eq!(status, 200, "{what}, undo again: {body}");
     equal(&snapshot(fixture).await, before, &format!("{what}, undone again"));
+    announced
+        .check(id(&body["traceLogId"]), EntryWriter::Undo(redone.log_id))
+        .await;
 }
 
 /// Returns all rows that are not deleted, without the time of their last change.

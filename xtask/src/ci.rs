@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::Result;
-use crate::process::{Outcome, cargo, explained, run as run_child, say, succeeds};
+use crate::process::{Outcome, cargo, explained, is_ci, run as run_child, say, succeeds};
 use crate::workspace::Workspace;
 use crate::{features, fuzz, migrations, openapi, test, tidy};
 
@@ -112,13 +112,11 @@ fn examine(workspace: &Workspace) -> Result<Outcome> {
     fuzz::run(workspace, fuzz::SECONDS, fuzz::SEED)
 }
 
-/// Checks licenses, banned crates and sources, and advisories if their database can be downloaded.
+/// Checks licenses, banned crates and sources, and advisories if their database can be downloaded. Without cargo-deny this is a failure in CI and a
+/// message elsewhere.
 fn deny(workspace: &Workspace) -> Result<Outcome> {
     if !succeeds(cargo(workspace).args(["deny", "--version"])) {
-        say(
-            "cargo-deny is not installed (cargo install --locked cargo-deny): no licenses, banned crates and advisories checked",
-        );
-        return Ok(Outcome::Passed);
+        return without_deny(is_ci());
     }
     let outcome = run_child(cargo(workspace).args(["deny", "check", "bans", "licenses", "sources"]))?;
     if !succeeds(cargo(workspace).args(["deny", "fetch", "db"])) {
@@ -129,6 +127,26 @@ fn deny(workspace: &Workspace) -> Result<Outcome> {
     outcome.and_then(|| run_child(cargo(workspace).args(advisories)))
 }
 
+fn without_deny(is_ci: bool) -> Result<Outcome> {
+    let missing = "cargo-deny is not installed (cargo install --locked cargo-deny)";
+    if is_ci {
+        return Err(format!("{missing}: licenses, banned crates and sources can't be checked").into());
+    }
+    say(&format!("{missing}; the step is skipped here, and fails in CI"));
+    Ok(Outcome::Passed)
+}
+
 fn tests(workspace: &Workspace) -> Result<Outcome> {
     test::run(workspace, &[test::NO_FAIL_FAST.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_cargo_deny_fails_in_ci_only() {
+        assert!(without_deny(true).is_err());
+        assert_eq!(without_deny(false).expect("a message"), Outcome::Passed);
+    }
 }

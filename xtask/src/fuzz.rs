@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::bench::http::Client;
 use crate::openapi::FILE;
-use crate::process::{Outcome, cargo, output, run as run_child, run_and_read, say};
+use crate::process::{Outcome, cargo, explained, output, run as run_child, run_and_read, say};
 use crate::python;
 use crate::workspace::Workspace;
 
@@ -30,6 +30,8 @@ pub(crate) const SEED: u32 = 1;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The part of the report about failures, in the directory of the run.
 const FAILURES: &str = "failures.txt";
+/// The numbers of the report, in the directory of the run.
+const NUMBERS: &str = "report.json";
 
 /// Returns what the report of the last run says about failures.
 pub(crate) fn failures(workspace: &Workspace) -> Result<String> {
@@ -63,15 +65,58 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
             .args(["--url", &format!("http://{}/api", server.api)])
             .args(["--phases", PHASES])
             .args(["--max-time", &seconds.to_string(), "--seed", &seed.to_string()])
+            .arg("--report-json-path")
+            .arg(work.join(NUMBERS))
             .env("PYTHONPATH", workspace.root().join("xtask"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("BACKOFFICE_FUZZ_TOKEN", token),
+            .env("BACKOFFICE_FUZZ_TOKEN", &token),
         |line| failures.read(line),
     );
+    let gaps = [session_gap(server.profile(&token)), coverage_gap(&work.join(NUMBERS))];
     server.stop()?;
+    let gaps: Vec<String> = gaps.into_iter().flatten().collect();
+    for gap in &gaps {
+        say(gap);
+        failures.add(gap);
+    }
     fs::write(work.join(FAILURES), failures.text)?;
     say(&format!("the server's log is in {}", work.join("server.log").display()));
-    outcome
+    let outcome = outcome?;
+    outcome.and_then(|| Ok(Outcome::of(gaps.is_empty())))
+}
+
+/// Returns the finding if the session of the run has ended: since then the server has rejected every request with 401, and tested none.
+fn session_gap(profile: Result<u16>) -> Option<String> {
+    let reason = match profile {
+        Ok(200) => return None,
+        Ok(status) => format!("GET /auth/profile with the token of the run returned {status}"),
+        Err(error) => explained(&*error),
+    };
+    Some(format!(
+        "the session did not last until the end of the run, so the later requests tested nothing: {reason}; find the request that ended it in the \
+         server's log, and exclude its operation in {SETTINGS}"
+    ))
+}
+
+/// Returns the finding if operations of the document received no request.
+fn coverage_gap(numbers: &Path) -> Option<String> {
+    let read = || -> Result<Value> { Ok(serde_json::from_slice(&fs::read(numbers)?)?) };
+    match read() {
+        Ok(numbers) => untested(&numbers["operations"]),
+        Err(error) => Some(format!("{}: {error}", numbers.display())),
+    }
+}
+
+fn untested(operations: &Value) -> Option<String> {
+    let [selected, tested] = ["selected", "tested"].map(|name| operations[name].as_u64());
+    if selected.is_some() && selected == tested {
+        return None;
+    }
+    let [selected, tested] = [selected, tested].map(Option::unwrap_or_default);
+    Some(format!(
+        "{tested} of {selected} operations were tested; reasons: {}",
+        operations["skip_reasons"]
+    ))
 }
 
 /// The section of the report about failures.
@@ -89,9 +134,13 @@ impl Failures {
             self.is_open = title == "FAILURES" || title == "ERRORS";
         }
         if self.is_open {
-            self.text.push_str(line);
-            self.text.push('\n');
+            self.add(line);
         }
+    }
+
+    fn add(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
     }
 }
 
@@ -147,6 +196,16 @@ impl Server {
         token.ok_or_else(|| format!("unexpected response {status} to the sign-in: {response}").into())
     }
 
+    /// Returns the status of a request with the token.
+    fn profile(&self, token: &str) -> Result<u16> {
+        let request = format!(
+            "GET /api/auth/profile HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
+            self.api
+        );
+        let (status, _body) = Client::connect(self.api)?.send(request.as_bytes())?;
+        Ok(status)
+    }
+
     /// Stops the server, and with it its PostgreSQL.
     fn stop(mut self) -> Result<()> {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
@@ -193,4 +252,31 @@ fn started() -> Instant {
 #[expect(clippy::disallowed_methods, reason = "this thread is no worker")]
 fn pause() {
     std::thread::sleep(Duration::from_millis(50));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_ended_is_a_finding() {
+        assert_eq!(session_gap(Ok(200)), None);
+        let ended = session_gap(Ok(401)).expect("a finding");
+        assert!(ended.contains("returned 401"), "{ended}");
+        let stopped = session_gap(Err("connection refused".into())).expect("a finding");
+        assert!(stopped.contains("connection refused"), "{stopped}");
+    }
+
+    #[test]
+    fn operations_without_a_request_are_a_finding() {
+        let numbers = |tested: u32| json!({"selected": 3, "tested": tested, "skip_reasons": ["Time limit reached"]});
+
+        assert_eq!(untested(&numbers(3)), None);
+        assert_eq!(
+            untested(&numbers(1)).as_deref(),
+            Some("1 of 3 operations were tested; reasons: [\"Time limit reached\"]")
+        );
+        assert!(untested(&Value::Null).is_some(), "the run ended before it selected any");
+        assert!(coverage_gap(Path::new("/missing/report.json")).is_some());
+    }
 }

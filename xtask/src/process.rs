@@ -110,6 +110,11 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// Returns whether this runs in CI.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
 /// Prints a line and flushes, so that it precedes the output of children.
 pub(crate) fn say(line: &str) {
     let mut out = stdout().lock();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::Result;
-use crate::process::{Outcome, run, say, succeeds};
+use crate::process::{Outcome, is_ci, run, say, succeeds};
 use crate::workspace::Workspace;
 
 /// The requirements, relative to the root.
@@ -21,11 +21,6 @@ pub(crate) fn programs(workspace: &Workspace) -> Result<Option<PathBuf>> {
             Ok(None)
         }
     }
-}
-
-/// Returns whether this runs in CI.
-fn is_ci() -> bool {
-    std::env::var_os("CI").is_some()
 }
 
 fn installed(workspace: &Workspace) -> Result<PathBuf> {

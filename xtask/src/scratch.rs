@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use backoffice_core::Module;
-use backoffice_core::db::{migrate, revert_all};
+use backoffice_core::db::{MigrationSteps, migrate, revert_all};
 use backoffice_core::module::migrations;
 use backoffice_local_postgres::{LocalPostgres, Settings};
 use secrecy::SecretString;
@@ -90,6 +90,11 @@ impl<'a> Scratch<'a> {
     /// Applies the migrations of core and of these modules.
     pub(crate) async fn migrate(&self, modules: &[&'static Module]) -> Result<usize> {
         Ok(migrate(&self.owner(), APPLICATION, &migrations(modules)).await?)
+    }
+
+    /// Returns the migrations of core and of these modules, to be applied and reverted one by one.
+    pub(crate) async fn steps(&self, modules: &[&'static Module]) -> Result<MigrationSteps> {
+        Ok(MigrationSteps::new(&self.owner(), &migrations(modules)).await?)
     }
 
     /// Reverts these migrations.

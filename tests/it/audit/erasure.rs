@@ -315,3 +315,58 @@ async fn erasing_reaches_the_entries_of_what_the_resource_was_a_part_of() {
         "there is nothing to restore it from"
     );
 }
+
+#[actix_web::test]
+async fn several_resources_are_erased_together() {
+    let setting = crate::endpoints::Setting::new(Fixture::new().await).await;
+    let (app, a) = (&setting.fixture.app, &setting.fixture.a);
+    let stages = [Customer::FreeStage, Customer::SecondFreeStage].map(|stage| stage.of(a));
+    let pipeline = Customer::FreePipeline.of(a);
+    let send = async |call: Request| call.send(app, &a.tenant_admin.token).await.undoable_write();
+    for stage in stages {
+        let named = json!({"id": stage, "label": format!("Known {stage}")});
+        send(Request::put("/customers/pipeline-stages", named)).await;
+    }
+    let order = json!({"pipelineId": pipeline, "ids": [stages[1], stages[0]]});
+    let reordered = send(Request::post("/customers/pipeline-stages/reorder", order)).await;
+    let deleted = send(Request::delete("/customers/pipelines", pipeline)).await;
+    let containing = async |text: &str| {
+        let entry = "concat(snapshot_before, snapshot_after, changes, touched)";
+        app.count(&format!("audit_action_logs where {entry} like '%{text}%'"))
+            .await
+    };
+    let name = "Support";
+    assert!(containing(name).await > 0, "the pipeline's own");
+    for stage in stages {
+        assert_eq!(containing(&format!("Known {stage}")).await, 3);
+    }
+    let about = "audit_action_logs where resource_kind = 'customers.pipeline_stage' and resource_id in";
+    let about = format!("{about} ('{}', '{}')", stages[0], stages[1]);
+    let (entries_about, entries_naming) = (app.count(&about).await, containing(name).await);
+
+    let call = Call::internal(app.runtime());
+    let erased = erasure::erase_resources(&call, a.tenant, "customers.pipeline_stage", &stages)
+        .await
+        .expect("erased");
+
+    assert_eq!(erased, entries_about);
+    assert_eq!(containing("Known ").await, 0);
+    assert_eq!(containing(name).await, entries_naming, "other contents stay");
+    let kept = app
+        .rows(&format!(
+            "select t.one ->> 'id' as id, t.one -> 'before' as before, t.one -> 'after' as after
+             from audit_action_logs l, jsonb_array_elements(l.touched) t (one) where l.id = '{}'
+             order by (t.one ->> 'id')::uuid",
+            reordered.log_id
+        ))
+        .await;
+    let nothing = |id: Uuid| json!({"id": id, "before": null, "after": null});
+    let mut ordered = stages;
+    ordered.sort();
+    assert_eq!(kept, ordered.map(nothing));
+    let parts = format!(
+        "select snapshot_before -> '_children' -> 'customers.pipeline_stage' as parts from audit_action_logs where id = '{}'",
+        deleted.log_id
+    );
+    assert_eq!(app.rows(&parts).await, [json!({"parts": []})]);
+}

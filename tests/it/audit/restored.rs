@@ -73,9 +73,10 @@ async fn aud_14_a_role_that_got_an_acl_or_a_holder_stays() {
     let holder = json!({"id": fixture.a.colleague.id, "roles": ["Held"]});
     assert_eq!(app.put(&tenant_admin.token, "/auth/users", holder).await.0, 200);
 
-    for done in [with_acl, held] {
+    for (done, kind) in [(with_acl, "auth.role_acl"), (held, "auth.user")] {
         let (status, body) = app.undo(&tenant_admin.token, &done).await;
-        assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
+        let reported = (status, &body["code"], &body["fields"]);
+        assert_eq!(reported, (400, &json!("undo_conflict"), &json!([kind])), "{body}");
     }
 }
 

@@ -7,8 +7,9 @@ use backoffice_test_support::TestApp;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::months::create_past_months;
 use crate::call::Call;
-use crate::fixture::{Account, Fixture, builder};
+use crate::fixture::{Account, Fixture, builder, text};
 use crate::history::{ACTIONS, EXPORT};
 
 const SMALL: u32 = 10_000;
@@ -19,20 +20,12 @@ fn resource(number: u32) -> Uuid {
     Uuid::from_u128(0x7000_0000_0000_7000_8000_0000_0000_0000 + u128::from(number))
 }
 
-/// Inserts entries over 24 months: `count` in one tenant, a hundredth of that in each of 19 others.
+/// Inserts entries over 24 months, up to the 20th of the present one: `count` in one tenant, a hundredth of that in each of 19 others.
 async fn generate(fixture: &Fixture, count: u32) {
     let app = &fixture.app;
+    create_past_months(app, "audit_action_logs", 24).await;
     app.sql(
-        "do $$ declare month date; month_table regclass; begin
-             alter table audit_action_logs detach partition audit_action_logs_earlier;
-             for step in 1..24 loop
-                 month := (date '2026-11-01' - make_interval(months => step))::date;
-                 execute format('create table %I partition of audit_action_logs for values from (%L) to (%L)',
-                     'audit_action_logs_' || to_char(month, 'YYYYMM'), audit_lowest_id(month::timestamp at time zone 'utc'),
-                     audit_lowest_id((month + interval '1 month') at time zone 'utc'));
-             end loop;
-             execute format('alter table audit_action_logs attach partition audit_action_logs_earlier for values from (minvalue) to (%L)',
-                 audit_month_id(month));
+        "do $$ declare month_table regclass; begin
              -- Only what the requests read is to be counted.
              for month_table in select relid::regclass from pg_partition_tree('audit_action_logs') where isleaf loop
                  execute format('alter table %s set (autovacuum_enabled = false)', month_table);
@@ -58,7 +51,7 @@ async fn generate(fixture: &Fixture, count: u32) {
                      else '{{}}' end,
                 'done', n / {resources}, n / {resources} + 1, sha256(n::text::bytea), '{{\"name\": \"before\"}}', '{{\"name\": \"after\"}}',
                 '{{\"name\": {{\"from\": \"before\", \"to\": \"after\"}}}}', case n % 10 when 0 then '{{name,slug}}' else '{{name}}' end::text[], at, at
-             from (select n, timestamptz '2024-12-01T00:00:00Z' + n * (interval '719 days' / {count}) as at
+             from (select n, date_trunc('month', now(), 'utc') - interval '23 months' + n * (interval '718 days' / {count}) as at
                    from generate_series(1, {count}) n) s",
             tenant_fixture.child, tenant_fixture.other
         ))
@@ -140,8 +133,12 @@ async fn cost(app: &TestApp, caller: &Account, path: &str) -> Cost {
 }
 
 async fn measured(count: u32) -> Vec<(String, Cost)> {
-    let fixture = Fixture::of(builder().through_proxy()).await;
+    let fixture = Fixture::of(builder().starting_in_month(0).through_proxy()).await;
     generate(&fixture, count).await;
+    let day = "select to_char(end_of_day - interval '2 days', 'YYYY-MM-DD') as after, to_char(end_of_day, 'YYYY-MM-DD') as before
+        from (select date_trunc('month', now() at time zone 'utc') - interval '8 months' as end_of_day) s";
+    let day = fixture.app.rows(day).await.remove(0);
+    let (after, before) = (text(&day["after"]), text(&day["before"]));
     let actor = "actorUserId=00000000-0000-7000-8000-000000000007";
     let one = format!("resourceKind=auth.group&resourceId={}", resource(5));
     // Flushes the statistics of the inserts first.
@@ -150,7 +147,7 @@ async fn measured(count: u32) -> Vec<(String, Cost)> {
         ("list page, no total", format!("{ACTIONS}?includeTotal=false")),
         (
             "page 3 of a day",
-            format!("{ACTIONS}?includeTotal=false&before=2026-03-01&after=2026-02-27&page=3&pageSize=5"),
+            format!("{ACTIONS}?includeTotal=false&before={before}&after={after}&page=3&pageSize=5"),
         ),
         ("by actor", format!("{ACTIONS}?includeTotal=false&{actor}")),
         (

@@ -1,6 +1,9 @@
 //! Documents that clients store, and the pages that return them.
 
+use std::process::Command;
+
 use backoffice_core::document::{MOST_BYTES, MOST_RESPONSE_BYTES};
+use backoffice_test_support::TestStream;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -92,6 +95,37 @@ async fn f3_documents_beyond_their_bounds_are_rejected() {
     }
 }
 
+/// Environment variable of the processes in which memory is measured.
+const MEASURED: &str = "BACKOFFICE_TEST_MEASURED";
+
+/// Runs an ignored test of this module in a process of its own: in this one, the memory of other tests would be measured too.
+fn measure(test: &str) {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args([
+            "--exact",
+            &format!("bounds::documents::{test}"),
+            "--ignored",
+            "--nocapture",
+        ])
+        .env(MEASURED, "1")
+        .output()
+        .expect("the program runs");
+    let (report, log) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(
+        output.status.success() && report.contains("1 passed"),
+        "{test}: {report}{log}"
+    );
+    eprintln!("{log}");
+}
+
+/// Returns whether this process runs one test only.
+fn is_measured() -> bool {
+    std::env::var_os(MEASURED).is_some()
+}
+
 /// Returns a line of `/proc/self/status`, in KiB.
 fn memory(name: &str) -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
@@ -106,26 +140,46 @@ fn memory(name: &str) -> i64 {
         .expect("a number")
 }
 
-#[actix_web::test]
-async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
-    let fixture = Fixture::new().await;
-    let token = &fixture.a.tenant_admin.token;
-    let product = product(&fixture).await;
+/// Returns the output of the work, and by how many KiB the memory of this process grew at its peak.
+async fn growth<T>(work: impl Future<Output = T>) -> (T, i64) {
+    // Resets the peak.
+    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
+    let before = memory("VmRSS");
+    let output = work.await;
+    (output, memory("VmHWM") - before)
+}
+
+/// Creates a product with 101 of the largest entries.
+async fn product_with_entries(fixture: &Fixture) -> Uuid {
+    let product = product(fixture).await;
     for number in 1..=100 {
         let call = Call::put(PRODUCTS, json!({"id": product, "metadata": largest(number)}));
-        let response = call.send(&fixture.app, token).await;
+        let response = call.send(&fixture.app, &fixture.a.tenant_admin.token).await;
         assert_eq!(response.status, 200, "{}", response.text());
     }
+    product
+}
+
+#[test]
+fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
+    measure("the_page_that_is_measured");
+}
+
+#[actix_web::test]
+#[ignore = "started by the test above"]
+async fn the_page_that_is_measured() {
+    if !is_measured() {
+        return;
+    }
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    let product = product_with_entries(&fixture).await;
 
     let call = Call::get(ACTIONS)
         .with_query("limit", "1000")
         .with_query("resourceKind", "catalog.product")
         .with_query("resourceId", &product.to_string());
-    // Resets the peak.
-    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
-    let before = memory("VmRSS");
-    let response = call.send(&fixture.app, token).await;
-    let grown = memory("VmHWM") - before;
+    let (response, grown) = growth(call.send(&fixture.app, token)).await;
 
     assert_eq!(response.status, 200);
     assert!(
@@ -134,10 +188,7 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
         response.text().len()
     );
     eprintln!("{} bytes, {grown} KiB more at the peak", response.text().len());
-    // Other tests of the same process would be measured too.
-    if std::env::var_os("NEXTEST").is_some() {
-        assert!(grown <= 64 * 1024, "{grown} KiB");
-    }
+    assert!(grown <= 64 * 1024, "{grown} KiB");
     let page = response.json();
     let items = page["items"].as_array().expect("a page");
     assert_eq!(items.len(), 101);
@@ -156,19 +207,56 @@ async fn f3_the_widest_page_of_the_largest_entries_is_bounded() {
     let one = one.send(&fixture.app, token).await.json();
     assert!(one["items"][0].get("truncated").is_none());
     assert!(one["items"][0]["changes"]["metadata"]["to"].is_object());
+}
+
+#[test]
+fn f3_the_export_of_the_largest_entries_is_bounded() {
+    measure("the_export_that_is_measured");
+}
+
+/// Reads an export without keeping it. Returns the numbers of lines and bytes, and the length of the longest line.
+async fn read_lines(mut export: TestStream) -> (usize, usize, usize) {
+    let (mut lines, mut bytes, mut longest) = (0, 0, 0);
+    let mut line = 0;
+    while let Some(piece) = export.next().await {
+        bytes += piece.len();
+        // No cell of these entries has a line break.
+        for (index, part) in piece.split("\r\n").enumerate() {
+            if index > 0 {
+                lines += 1;
+                line = 0;
+            }
+            line += part.len();
+            longest = longest.max(line);
+        }
+    }
+    (lines, bytes, longest)
+}
+
+#[actix_web::test]
+#[ignore = "started by the test above"]
+async fn the_export_that_is_measured() {
+    if !is_measured() {
+        return;
+    }
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.tenant_admin.token;
+    product_with_entries(&fixture).await;
 
     let export = Call::get(EXPORT).with_query("resourceKind", "catalog.product");
-    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
-    let before = memory("VmRSS");
-    let response = export.send(&fixture.app, token).await;
-    let grown = memory("VmHWM") - before;
-    assert_eq!(response.status, 200);
-    let longest = response.text().split("\r\n").map(str::len).max().unwrap_or(0);
-    eprintln!(
-        "export of {} bytes, {grown} KiB more at the peak",
-        response.text().len()
-    );
+    let (read, grown) = growth(async {
+        let response = export.request(&fixture.app, token).open().await;
+        assert_eq!(response.status, 200);
+        read_lines(response).await
+    })
+    .await;
+
+    let (lines, bytes, longest) = read;
+    eprintln!("export of {bytes} bytes, {grown} KiB more at the peak");
+    assert!(lines > 101, "{lines}");
     assert!(longest < 2 * (32_767 * 4 + 1000), "{longest}");
+    // 20 entries are in memory at a time.
+    assert!(grown <= 32 * 1024, "{grown} KiB");
 }
 
 #[actix_web::test]

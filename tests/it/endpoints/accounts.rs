@@ -45,7 +45,7 @@ pub(super) fn accounts() -> Vec<Entry> {
             "/auth/users/consents",
             [at(Place::Query("userId"), Kind::User)],
             |tenant_fixture, _| {
-                Call::get("/auth/users/consents").with_query("userId", &tenant_fixture.colleague.id.to_string())
+                Call::get("/auth/users/consents").with_query("userId", &tenant_fixture.user.id.to_string())
             },
         ),
         entry(Method::POST, "/auth/feature-check", [], |_, _| {
@@ -59,9 +59,7 @@ pub(super) fn roles() -> Vec<Entry> {
     const ID: [Target; 1] = [at(Place::Query("id"), Kind::Role)];
     const IDS: [Target; 1] = [at(Place::QueryList("ids"), Kind::Role)];
     vec![
-        entry(Method::GET, ROLES, IDS, |tenant_fixture, _| {
-            Call::get(ROLES).with_query("id", &tenant_fixture.role.to_string())
-        }),
+        entry(Method::GET, ROLES, IDS, |_, _| Call::get(ROLES)),
         entry(Method::POST, ROLES, [], |_, _| {
             Call::post(ROLES, json!({"name": "Made"}))
         }),

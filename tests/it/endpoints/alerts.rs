@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::table::{at, entry};
 use super::{Entry, Kind, Target};
-use crate::alerts::further;
 use crate::call::{Call, Place};
 use crate::fixture::TenantFixture;
 
@@ -25,26 +24,23 @@ fn about(tenant: &TenantFixture, action: &str) -> String {
 }
 
 pub(crate) fn table() -> Vec<Entry> {
-    let listed = |name| at(Place::QueryList(name), Kind::Organization);
+    let listed = |name, kind| at(Place::QueryList(name), kind);
     vec![
         entry(
             Method::GET,
             ALERTS,
             [
                 at(Place::Query("id"), Kind::Organization),
-                listed("ids"),
-                listed("jobSiteIds"),
-                listed("subjectIds"),
+                listed("ids", Kind::Organization),
+                listed("jobSiteIds", Kind::Alerted),
+                listed("subjectIds", Kind::Alerted),
             ],
-            |tenant, _| {
+            |_, _| {
                 Call::get(ALERTS)
-                    .with_query("jobSiteIds", &further(tenant.child, 0).to_string())
-                    .with_query("subjectIds", &further(tenant.child, 0).to_string())
                     .with_query("subjectType", "vehicle")
                     .with_query("kinds", "subject_overlap_same_site")
                     .with_query("urgencies", "critical")
                     .with_query("unreadOnly", "false")
-                    .with_query("acknowledged", "false")
                     .with_query("resolved", "false")
             },
         ),

@@ -44,8 +44,7 @@ fn rules() -> Vec<Entry> {
     vec![
         entry(Method::GET, RULES, IDS, |_, _| {
             Call::get(RULES)
-                .with_query("ruleId", "none")
-                .with_query("ruleType", "GUARD")
+                .with_query("ruleType", "ACTION")
                 .with_query("ruleCategory", "sales")
                 .with_query("entityType", "samples.thing")
                 .with_query("eventType", "updated")

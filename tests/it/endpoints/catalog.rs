@@ -173,7 +173,7 @@ fn categories() -> Vec<Entry> {
         entry(
             Method::GET,
             CATEGORIES,
-            [IDS, inside(Place::Query("parentId"))],
+            [IDS, at(Place::Query("parentId"), Kind::TopCategory)],
             |_, _| Call::get(CATEGORIES).with_query("sortField", "createdAt"),
         ),
         entry(Method::GET, "/catalog/categories/{id}", [ONE], |tenant_fixture, _| {

@@ -22,13 +22,15 @@ const ONE: Target = Target {
 
 /// The user whose devices are listed.
 const OF_USER: Target = at(Place::Query("userId"), Kind::User);
+/// The caller, whose devices are those of the fixture: this list shows no others.
+const OF_CALLER: Target = at(Place::Query("userId"), Kind::Owner);
 
 pub(crate) fn table() -> Vec<Entry> {
     vec![
         entry(
             Method::GET,
             DEVICES,
-            [inside(Place::QueryList("ids")), OF_USER],
+            [inside(Place::QueryList("ids")), OF_CALLER],
             |_, _| Call::get(DEVICES).with_query("platform", "ios"),
         ),
         entry(
@@ -63,7 +65,7 @@ pub(crate) fn table() -> Vec<Entry> {
             Method::GET,
             OF_USERS,
             [inside(Place::QueryList("ids")), OF_USER],
-            |tenant_fixture, _| Call::get(OF_USERS).with_query("userId", &tenant_fixture.tenant_admin.id.to_string()),
+            |_, _| Call::get(OF_USERS),
         ),
         entry(
             Method::POST,

@@ -1,5 +1,5 @@
 //! The entries of `dispatch`. Every record has the id of its organization, so that the id of another organization is also the id of a job site, a
-//! resource and an assignment there. New records belong to the caller's organization, which is `root`.
+//! resource and an assignment there. Only workers are users, so a worker is changed. New records belong to the caller's organization, which is `root`.
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::table::{at, entry};
 use super::{Entry, Kind, Target};
 use crate::call::{Call, Place};
+use crate::dispatch::worker;
 use crate::fixture::TenantFixture;
 
 const JOB_SITES: &str = "/dispatch/job-sites";
@@ -80,7 +81,7 @@ fn resources() -> Vec<Entry> {
     vec![
         entry(Method::GET, RESOURCES, [IDS], |_, _| {
             Call::get(RESOURCES)
-                .with_query("type", "equipment")
+                .with_query("isActive", "true")
                 .with_query("availableFrom", "2026-11-23T08:00:00Z")
                 .with_query("availableTo", "2026-11-23T09:00:00Z")
         }),
@@ -96,8 +97,8 @@ fn resources() -> Vec<Entry> {
         }),
         entry(Method::PUT, ONE_RESOURCE, [ONE, USER], |tenant, _| {
             Call::put(
-                &format!("{RESOURCES}/{}", tenant.child),
-                json!({"type": "equipment", "name": "Renamed", "code": "R1", "userId": null, "isActive": false, "notes": null}),
+                &format!("{RESOURCES}/{}", worker(tenant)),
+                json!({"type": "worker", "name": "Renamed", "code": "R1", "userId": null, "isActive": false, "notes": null}),
             )
         }),
         entry(Method::DELETE, ONE_RESOURCE, [ONE], |tenant, _| {

@@ -23,7 +23,9 @@ use backoffice_test_support::{UNDO, UndoableWrite};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::alerts::further;
 use crate::call::{Call, Place};
+use crate::catalog::top as catalog_top;
 use crate::customers::Customer;
 use crate::fixture::{Account, Fixture, TenantFixture};
 use crate::progress::Job;
@@ -54,7 +56,11 @@ pub(crate) struct History {
 pub(crate) enum Kind {
     Tenant,
     Organization,
+    /// An organization with another one below it.
+    Parent,
     User,
+    /// The user to whom the customers belong.
+    Owner,
     /// A user without a password.
     Invited,
     Role,
@@ -68,6 +74,10 @@ pub(crate) enum Kind {
     Variant,
     /// A record of the customers.
     Customer(Customer),
+    /// A category with another one below it.
+    TopCategory,
+    /// The job site and the vehicle of an alert, which have the same id.
+    Alerted,
     /// A job of the admin.
     Job(Job),
 }
@@ -111,6 +121,7 @@ impl Setting {
 
     /// Adds the history to a fixture that has the records of every module.
     pub(crate) async fn on_seeded(fixture: Fixture) -> Self {
+        Self::act_in_a(&fixture).await;
         let a = Self::history(&fixture, &fixture.a).await;
         let b = Self::history(&fixture, &fixture.b).await;
         let document = document(fixture.app.platform().modules()).expect("a sound document");
@@ -119,6 +130,25 @@ impl Setting {
             a,
             b,
             document,
+        }
+    }
+
+    /// Lets two users of tenant A give consents, and one of them read another user, so that both logs have entries about them. In tenant B no user does:
+    /// reading an entry about others adds an entry, so two responses of the access log would differ.
+    async fn act_in_a(fixture: &Fixture) {
+        let (app, a) = (&fixture.app, &fixture.a);
+        let consent = |kind: &str| {
+            let body = serde_json::json!({"consentType": kind, "isGranted": true});
+            Call::put("/auth/profile/consents", body)
+        };
+        let read = Call::get("/auth/users").with_query("id", &a.invited.to_string());
+        for (call, caller) in [
+            (consent("terms"), &a.user),
+            (consent("news"), &a.tenant_admin),
+            (read, &a.user),
+        ] {
+            let response = call.send(app, &caller.token).await;
+            assert_eq!(response.status, 200, "{call}: {}", response.text());
         }
     }
 
@@ -233,7 +263,9 @@ impl Target {
         match self.kind {
             Kind::Tenant => tenant_fixture.tenant.to_string(),
             Kind::Organization => tenant_fixture.other.to_string(),
+            Kind::Parent => tenant_fixture.parent.to_string(),
             Kind::User => tenant_fixture.user.id.to_string(),
+            Kind::Owner => tenant_fixture.tenant_admin.id.to_string(),
             Kind::Invited => tenant_fixture.invited.to_string(),
             Kind::Role => tenant_fixture.role.to_string(),
             Kind::Key => tenant_fixture.key.to_string(),
@@ -241,6 +273,8 @@ impl Target {
             Kind::Undone => history.undone.log_id.to_string(),
             Kind::Variant => history.variant.to_string(),
             Kind::Customer(customer) => customer.of(tenant_fixture).to_string(),
+            Kind::TopCategory => catalog_top(tenant_fixture).to_string(),
+            Kind::Alerted => further(tenant_fixture.other, 0).to_string(),
             Kind::Job(job) => job.of(tenant_fixture).to_string(),
         }
     }

@@ -72,7 +72,7 @@ fn jobs() -> Vec<Entry> {
             [at(Place::QueryList("ids"), Kind::Job(Job::Failed))],
             |_, _| {
                 Call::get(JOBS)
-                    .with_query("status", "pending,failed")
+                    .with_query("status", "running,failed")
                     .with_query("search", "own")
             },
         ),

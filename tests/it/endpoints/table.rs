@@ -120,7 +120,7 @@ fn directory() -> Vec<Entry> {
             Method::GET,
             TENANTS,
             [at(Place::QueryList("ids"), Kind::Tenant)],
-            |tenant_fixture, _| Call::get(TENANTS).with_query("id", &tenant_fixture.tenant.to_string()),
+            |_, _| Call::get(TENANTS),
         ),
         Entry {
             sender: Sender::SuperAdmin,
@@ -158,7 +158,7 @@ fn directory() -> Vec<Entry> {
             [
                 at(Place::Query("id"), Kind::Organization),
                 at(Place::QueryList("ids"), Kind::Organization),
-                at(Place::Query("parentId"), Kind::Organization),
+                at(Place::Query("parentId"), Kind::Parent),
             ],
             |_, _| Call::get(ORGANIZATIONS),
         ),

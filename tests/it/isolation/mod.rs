@@ -6,6 +6,7 @@ mod organizations;
 mod selection;
 mod tenants;
 
+use actix_web::http::Method;
 use backoffice_test_support::{DatabaseSnapshot, TestResponse};
 use uuid::Uuid;
 
@@ -59,6 +60,30 @@ async fn every_endpoint_has_a_valid_request() {
     }
 }
 
+/// The checks of foreign ids compare responses with those to unknown ids. They prove something only where the owner of the record gets another response.
+#[actix_web::test]
+async fn every_target_names_a_record_that_its_owner_reaches() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let mut unreached = Vec::new();
+
+    for (info, entry) in setting.private() {
+        if info.method != Method::GET {
+            continue;
+        }
+        for target in &entry.targets {
+            let own = target.of(&setting.fixture.a, &setting.a);
+            let call = setting.call(&entry).with(target.place, &own);
+            let response = call.send(&setting.fixture.app, &setting.sender(&entry).token).await;
+
+            if response.status != 200 || shows_nothing(&response) {
+                unreached.push(format!("{call}, {}: {}", describe(*target), response.status));
+            }
+        }
+    }
+
+    assert!(unreached.is_empty(), "{unreached:#?}");
+}
+
 #[actix_web::test]
 async fn the_table_has_no_entry_that_nothing_serves() {
     let fixture = Fixture::new().await;
@@ -104,6 +129,15 @@ fn is_empty(response: &TestResponse) -> bool {
     let has_no_times = |items: &Vec<serde_json::Value>| items.iter().all(|item| item["busy"] == none);
     page["total"] == 0 && page["items"] == none
         || page.get("total").is_none() && page["items"].as_array().is_some_and(has_no_times)
+}
+
+/// Returns whether the response contains no record: an empty list or file.
+fn shows_nothing(response: &TestResponse) -> bool {
+    let kind = response.header("content-type").unwrap_or_default();
+    if kind.starts_with("application/json") || kind.starts_with("text/csv") {
+        return is_empty(response);
+    }
+    response.body.is_empty()
 }
 
 /// Returns the rows of one tenant.

@@ -38,7 +38,16 @@ fn is_of_tenant(kind: Kind) -> bool {
         // Roles and the tenant have no organization; a sidebar belongs to its user. Undo and redo say why they reject an entry of another
         // organization: 403 with the scope violation of the audit specification.
         Kind::Tenant | Kind::Role | Kind::Variant | Kind::Token | Kind::Undone => true,
-        Kind::Organization | Kind::User | Kind::Invited | Kind::Key | Kind::Customer(_) | Kind::Job(_) => false,
+        Kind::Organization
+        | Kind::Parent
+        | Kind::User
+        | Kind::Owner
+        | Kind::Invited
+        | Kind::Key
+        | Kind::Customer(_)
+        | Kind::TopCategory
+        | Kind::Alerted
+        | Kind::Job(_) => false,
     }
 }
 

@@ -42,12 +42,11 @@ async fn acc_41_a_feature_counts_in_the_organizations_of_its_own_acl() {
         404
     );
     let elsewhere = json!({"title": "New", "organizationId": tenant_fixture.other});
-    let rejected = fixture
-        .app
-        .send(&who.token, Method::POST, DEALS, elsewhere)
-        .await
-        .status;
-    assert!((400..=404).contains(&rejected), "{rejected}");
+    let rejected = fixture.app.send(&who.token, Method::POST, DEALS, elsewhere).await;
+    assert_eq!(
+        (rejected.status, rejected.json()),
+        (403, json!({"error": "Organization out of scope"}))
+    );
 
     let selecting = |organization: Uuid, path: &'static str| {
         let request = fixture.app.request(Method::GET, path).bearer(&who.token);

@@ -72,7 +72,7 @@ fn series() -> Vec<Scenario> {
         scenario("calendar.series.update", "ending", |tenant| {
             Call::new(Method::DELETE, &format!("{SERIES}/{}", tenant.parent)).with_query("from", "2026-12-08")
         }),
-        scenario("calendar.series.delete", "alone", |tenant| {
+        scenario("calendar.series.delete", "with a moved window", |tenant| {
             Call::new(Method::DELETE, &format!("{SERIES}/{}", tenant.other))
         }),
     ]

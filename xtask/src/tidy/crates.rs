@@ -56,7 +56,6 @@ const UNNAMED: &[(&str, &str, &str)] = &[
         "the module requires it, and its migrations run before",
     ),
     ("xtask", "aes-gcm", FEATURES),
-    ("xtask", "backoffice-test-support", FEATURES),
     ("xtask", "hyper-util", FEATURES),
     ("xtask", "p256", FEATURES),
     ("xtask", "s3s-fs", FEATURES),

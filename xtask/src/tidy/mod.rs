@@ -8,6 +8,7 @@ mod files;
 mod migrations;
 mod modules;
 mod order;
+mod row_security;
 mod sources;
 mod words;
 
@@ -67,6 +68,10 @@ const CHECKS: &[(&str, Check)] = &[
         "crates reach their migrations through a symbolic link",
         migrations::links,
     ),
+    (
+        "migrations change the rows of all tenants in their scope",
+        row_security::scoped,
+    ),
     ("no unfinished code", sources::unfinished),
     ("no retired word in identifiers and comments", words::retired),
     ("every statement on a table names the tenant", sources::scoped),
@@ -78,6 +83,10 @@ const CHECKS: &[(&str, Check)] = &[
     ),
     ("no two paths serve the same requests", endpoints::routed),
     ("every endpoint is in docs/openapi.json", endpoints::documented),
+    (
+        "fields that a response may leave out say when they are absent",
+        endpoints::explained,
+    ),
     ("every package is in the codemap", documents::codemap),
     (
         "the README of a module names its features, commands, entities and tables",

@@ -53,7 +53,7 @@ fn deals() -> Vec<Entry> {
                 by("pipelineStageId", Customer::Stage),
                 by("personIds", Customer::Person),
                 by("companyIds", Customer::Company),
-                at(Place::QueryList("ownerUserId"), Kind::User),
+                at(Place::QueryList("ownerUserId"), Kind::Owner),
             ],
             |_, _| Call::get(DEALS),
         ),

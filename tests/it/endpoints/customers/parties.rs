@@ -37,7 +37,7 @@ fn companies() -> Vec<Entry> {
             COMPANIES,
             [
                 at(Place::QueryList("ids"), COMPANY),
-                at(Place::QueryList("ownerUserId"), Kind::User),
+                at(Place::QueryList("ownerUserId"), Kind::Owner),
             ],
             |_, _| {
                 Call::get(COMPANIES)
@@ -88,7 +88,7 @@ fn people() -> Vec<Entry> {
             PEOPLE,
             [
                 at(Place::QueryList("ids"), PERSON),
-                at(Place::QueryList("ownerUserId"), Kind::User),
+                at(Place::QueryList("ownerUserId"), Kind::Owner),
                 at(Place::QueryList("companyIds"), COMPANY),
             ],
             |_, _| Call::get(PEOPLE).with_query("search", "doe"),
