@@ -10,9 +10,11 @@ use diesel::upsert::excluded;
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::acl;
+use crate::kinds::Kind;
 use crate::schema::alerts_alerts as alerts;
 
 /// The kind of the entity.
@@ -157,5 +159,25 @@ impl Entity for Alert {
         let rows = alerts::table.filter(alerts::tenant_id.eq(tx.tenant()));
         delete(rows.filter(alerts::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
+    }
+
+    /// What the events of a recomputation show too; the assignments stay the same.
+    fn event_fields(snapshot: &Snapshot) -> Map<String, Value> {
+        let text = |name: &str| snapshot.get(name).and_then(Value::as_str).map(str::to_owned);
+        let kind = text("kind");
+        let urgency = kind
+            .as_deref()
+            .and_then(Kind::parse)
+            .map(|kind| kind.urgency().as_str().to_owned());
+        let fields = [
+            ("kind", kind),
+            ("urgency", urgency),
+            ("subjectType", text("subjectType")),
+            ("subjectId", text("subjectId")),
+        ];
+        fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?))))
+            .collect()
     }
 }

@@ -1,5 +1,6 @@
 //! The events of alerts.
 
+use actix_web::http::Method;
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -77,4 +78,27 @@ async fn an_alert_that_ends_by_itself_is_announced_by_the_sweep() {
         events[1],
         event(&fixture, &alert, "alerts.alert.resolved", kind, &[first, second])
     );
+}
+
+#[actix_web::test]
+async fn an_acknowledgement_is_announced_with_what_the_alert_is_about() {
+    let fixture = Fixture::new().await;
+    fixture.assign("06T08", "06T12").await;
+    fixture.assign("06T11", "06T15").await;
+    let alert = fixture.only().await;
+
+    let acknowledged = fixture.about(&fixture.d.token, Method::POST, &alert, "acknowledge", json!({}));
+    let acknowledged = acknowledged.await;
+
+    assert_eq!(acknowledged.status, 200, "{}", acknowledged.text());
+    let mut expected = event(
+        &fixture,
+        &alert,
+        "alerts.alert.updated",
+        "subject_overlap_same_site",
+        &[],
+    );
+    let payload = expected["payload"].as_object_mut().expect("an object");
+    payload.remove("conflictingAssignmentIds");
+    assert_eq!(events(&fixture).await.last(), Some(&expected));
 }

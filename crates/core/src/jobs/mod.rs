@@ -156,6 +156,11 @@ impl JobKinds {
         kinds.map(|(name, _)| *name).collect()
     }
 
+    /// Returns the kinds of all queues.
+    fn all_names(&self) -> Vec<&'static str> {
+        self.0.keys().copied().collect()
+    }
+
     fn find(&self, kind: &str) -> Option<JobKind> {
         self.0.get(kind).copied()
     }

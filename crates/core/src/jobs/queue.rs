@@ -1,6 +1,6 @@
 //! The queue for operators: jobs of all tenants, under the scope that sees the job tables and nothing else.
 
-use diesel::sql_types::{BigInt, Bool, Double, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Double, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde::Serialize;
@@ -187,7 +187,8 @@ pub struct Depth {
     pub oldest_seconds: f64,
 }
 
-/// Measures the queue, with one statement. It reads the open and the dead jobs, each by a partial index, and none of the other finished ones.
+/// Measures the queue, with one statement. It reads the open and the dead jobs, each by a partial index, and none of the other finished ones. Open jobs of
+/// modules that are not enabled do not count: they wait until their module is enabled again.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -199,9 +200,10 @@ pub async fn depth(call: &Call) -> Result<Depth> {
             count(*) filter (where state = 'running') as running,
             (select count(*) from core_jobs where state = 'dead') as dead,
             coalesce(extract(epoch from $1 - min(run_at) filter (where state = 'queued' and run_at <= $1)), 0)::float8 as oldest_seconds
-         from core_jobs where state in ('queued', 'running')",
+         from core_jobs where state in ('queued', 'running') and kind = any($2)",
     )
     .bind::<Timestamptz, _>(call.now)
+    .bind::<Array<Text>, _>(call.platform().job_kinds().all_names())
     .get_result(&mut *connection)
     .await?)
 }

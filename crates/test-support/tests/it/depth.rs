@@ -5,8 +5,13 @@ use backoffice_core::{Call, Scope};
 use backoffice_test_support::TestApp;
 use diesel_async::SimpleAsyncConnection;
 
-/// Inserts jobs of a state that were due so many seconds ago.
-async fn insert(app: &TestApp, jobs: u64, state: &str, due_seconds_ago: i32) {
+use crate::jobs::MODULE;
+
+/// A kind of the enabled module.
+const KIND: &str = "counting.count";
+
+/// Inserts jobs of a kind and a state that were due so many seconds ago.
+async fn insert(app: &TestApp, kind: &str, jobs: u64, state: &str, due_seconds_ago: i32) {
     let finished_at = match state {
         "queued" | "running" => "null",
         _ => "t.at",
@@ -14,7 +19,7 @@ async fn insert(app: &TestApp, jobs: u64, state: &str, due_seconds_ago: i32) {
     let sql = format!(
         "insert into core_jobs (tenant_id, id, kind, payload, actor_kind, selection, priority, run_at, state, attempt, max_attempts, cursor,
              finished_at, created_at, updated_at)
-         select gen_random_uuid(), gen_random_uuid(), 'a.b', '{{}}', 'system', '{{}}', 0, t.at - make_interval(secs => {due_seconds_ago}),
+         select gen_random_uuid(), gen_random_uuid(), '{kind}', '{{}}', 'system', '{{}}', 0, t.at - make_interval(secs => {due_seconds_ago}),
              '{state}', 0, 8, 0, {finished_at}, t.at, t.at
          from generate_series(1, {jobs}), (select timestamptz '{}' as at) t",
         app.now()
@@ -34,7 +39,7 @@ async fn scanned(app: &TestApp) -> i64 {
 
 #[actix_web::test]
 async fn the_queue_is_measured_without_reading_finished_jobs() {
-    let app = TestApp::builder(&[]).pool_size(1).build().await;
+    let app = TestApp::builder(&[&MODULE]).pool_size(1).build().await;
     for (jobs, state, due_seconds_ago) in [
         (20_000, "done", 60),
         (5, "cancelled", 60),
@@ -43,8 +48,10 @@ async fn the_queue_is_measured_without_reading_finished_jobs() {
         (2, "queued", -30),
         (1, "running", 120),
     ] {
-        insert(&app, jobs, state, due_seconds_ago).await;
+        insert(&app, KIND, jobs, state, due_seconds_ago).await;
     }
+    // Of a module that is not enabled: they do not wait for a slot.
+    insert(&app, "absent.job", 7, "queued", 500).await;
     app.sql("analyze core_jobs").await;
     let before = scanned(&app).await;
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-static MODULE: Module = Module {
+pub(crate) static MODULE: Module = Module {
     name: "counting",
     register,
     start: |startup| {
