@@ -154,16 +154,22 @@ async fn keys_of_other_tenants_are_not_waited_for() {
 #[actix_web::test]
 async fn lists_of_whole_tenants_have_an_index() {
     let fixture = Fixture::of(builder()).await;
-    for table in [
-        "customers_deals",
-        "customers_companies",
-        "customers_people",
-        "catalog_products",
+    let by_name = "(tenant_id, display_name, id)";
+    for (table, name) in [
+        ("customers_deals", "(tenant_id, lower(title), id)"),
+        ("customers_companies", by_name),
+        ("customers_people", by_name),
+        ("catalog_products", "(tenant_id, title, id)"),
     ] {
-        let found = format!(
-            "select 1 as one from pg_indexes where tablename = '{table}' and indexdef like '%(tenant_id, created_at DESC, id DESC)'"
+        let (created, updated) = (
+            "(tenant_id, created_at DESC, id DESC)",
+            "(tenant_id, updated_at DESC, id DESC)",
         );
-        assert_eq!(fixture.app.rows(&found).await.len(), 1, "{table}");
+        for columns in [created, updated, name] {
+            let found =
+                format!("select 1 as one from pg_indexes where tablename = '{table}' and indexdef like '%{columns}'");
+            assert_eq!(fixture.app.rows(&found).await.len(), 1, "{table} {columns}");
+        }
     }
 }
 
