@@ -17,7 +17,7 @@ pub(crate) const FORGET_USER: Subscriber = Subscriber {
     replay: false,
 };
 
-/// The deletion of a user may be undone before its event arrives: a user who is back keeps everything.
+/// Deletes nothing if the deletion of the user was undone before its event was delivered.
 const FORGET: [&str; 2] = [
     "delete from notifications_notifications where tenant_id = $1 and recipient_user_id = $2
      and not exists (select from auth_users u where u.tenant_id = $1 and u.id = $2 and u.deleted_at is null)",

@@ -4,6 +4,7 @@ mod access;
 mod deleted_organizations;
 mod edits;
 mod erasure;
+mod export;
 mod failed;
 mod interceptors;
 mod invariants;

@@ -31,7 +31,7 @@ fn about_session(fixture: &Fixture, session: &Value, user: Uuid) -> Value {
     json!({"command_id": null, "payload": payload, "browser": false})
 }
 
-/// Creates a user of Alpha who has no session.
+/// Creates a user of Alpha without a session.
 async fn ann(fixture: &Fixture) -> Uuid {
     let (tenant, organization) = (Some(fixture.a.id), Some(fixture.a.organization));
     account(&fixture.app, tenant, organization, "ann@alpha.test", &[], false).await

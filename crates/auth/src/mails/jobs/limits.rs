@@ -1,4 +1,4 @@
-//! Limits of notices: a user who may change others can repeat a change without end, and each one sends a mail.
+//! Limits of notices by mail. A caller with the right to change other users can repeat a change any number of times, and each change sends a notice.
 
 use backoffice_core::jobs::Work;
 use backoffice_core::rate_limit::RateLimit;

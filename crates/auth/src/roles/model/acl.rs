@@ -160,8 +160,8 @@ impl Entity for UserAcl {
     }
 }
 
-/// Locks the user to whom undo or redo gives an ACL back. Rejects a user who has been deleted since, or whom the caller may no longer see: the bus
-/// requires this only of an ACL that exists, and an ACL can refer to the row of a deleted user.
+/// Locks the user whose ACL an undo or redo creates again. Rejects the step if the user is deleted or not visible to the caller: the bus checks this
+/// only for ACLs that exist, and the foreign key accepts the row of a deleted user.
 async fn keep_user(tx: &mut Tx<'_>, user: Uuid) -> Result<()> {
     let visible = users::query::lock(tx.shared(), tx.context(), &[user]).await?;
     match visible.is_empty() {

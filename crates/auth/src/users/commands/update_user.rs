@@ -134,8 +134,8 @@ pub(super) async fn change(tx: &mut Tx<'_>, id: Uuid, changes: &UserChanges, ses
     revocation::revoke(tx, Subject::User(id)).await
 }
 
-/// Rejects a change that was confirmed with a password which the locked user no longer has. The request waits in the queue for hashing after it
-/// verified the password; the owner may reset it meanwhile, and a caller who knows only the former one must not replace the new one.
+/// Rejects the change if the password that confirmed it is no longer that of the locked user. The request verifies the password before it waits in the
+/// queue for hashing. The password may be reset during this wait, and a caller who knows only the earlier one must not replace it.
 async fn check_confirmed(tx: &mut Tx<'_>, id: Uuid, confirmed: &SecretString) -> Result<()> {
     let tenant = tx.tenant();
     let stored = password_hash(tx.conn(), tenant, id).await?;

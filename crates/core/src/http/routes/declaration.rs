@@ -72,9 +72,9 @@ impl Declaration<'_> {
         self.change(|info| info.reads = Some(kind))
     }
 
-    /// Declares the kinds of all rows that the response shows: the listed rows, and those whose names or numbers stand beside them. The response
-    /// then carries an `ETag`, the response to `If-None-Match` is 304 while no row of these kinds has changed in the tenant, and a list keeps its
-    /// total for so long. Everything that changes the rows must be a command, or call [`events::touch`](crate::events::touch).
+    /// Declares the kinds of all rows that the response shows: the listed rows, and the other rows whose names or counts it contains. The response
+    /// then has an `ETag`. Until a row of these kinds changes in the tenant, the response to `If-None-Match` is 304 and a list keeps its
+    /// total. Everything that changes the rows must be a command, or call [`events::touch`](crate::events::touch).
     pub fn shows(self, kinds: &'static [&'static str]) -> Self {
         self.change(|info| {
             info.collections = kinds;
