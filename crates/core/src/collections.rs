@@ -250,14 +250,6 @@ async fn each(
     Ok(versions)
 }
 
-/// Records a change of rows of any kind, in a transaction that sees all tenants.
-///
-/// # Errors
-/// When the database can't be reached.
-pub async fn change_all(connection: &mut AsyncPgConnection, id: Uuid, now: Timestamp) -> Result<()> {
-    touch(connection, PLATFORM_TENANT, &[ALL], id, now).await
-}
-
 /// Identifies a list with its filters, as one caller sees it.
 pub(crate) type TotalKey = [u8; 32];
 

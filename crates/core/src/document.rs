@@ -9,7 +9,7 @@ use crate::error::Detail;
 
 mod transcode;
 
-pub use transcode::StoredJson;
+pub use transcode::{StoredJson, parse_stored};
 
 /// Longest document that a client may store, in bytes of its JSON text without white space.
 pub const MOST_BYTES: usize = 64 * 1024;
@@ -24,6 +24,14 @@ pub const MOST_RESPONSE_BYTES: usize = 8 * 1024 * 1024;
 /// `too_long` for a document of more than [`MOST_BYTES`], `invalid_value` for one that is nested deeper than [`DEEPEST`].
 pub fn check(path: &str, document: &Value) -> Result<(), Detail> {
     check_size(path, document)?;
+    check_depth(path, document)
+}
+
+/// Checks only the nesting of a document, for documents whose size is checked together with others.
+///
+/// # Errors
+/// `invalid_value` for a document that is nested deeper than [`DEEPEST`].
+pub fn check_depth(path: &str, document: &Value) -> Result<(), Detail> {
     if depth_exceeds(document, DEEPEST) {
         let message = format!("must not be nested deeper than {DEEPEST} levels");
         return Err(Detail::new(path, message, "invalid_value"));
@@ -31,7 +39,7 @@ pub fn check(path: &str, document: &Value) -> Result<(), Detail> {
     Ok(())
 }
 
-/// Checks only the size of a document, for documents whose type bounds the depth.
+/// Checks only the size of a document, for documents whose type or whose parts bound the depth.
 ///
 /// # Errors
 /// `too_long` for a document of more than [`MOST_BYTES`].

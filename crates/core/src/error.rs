@@ -1,6 +1,7 @@
 //! Errors, and the three shapes of error bodies in the contract.
 
 mod database;
+mod violations;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,6 +9,9 @@ use std::fmt;
 use actix_web::http::StatusCode;
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use serde_json::{Map, Value, json};
+
+pub(crate) use violations::MOST_DETAILS;
+pub use violations::Violations;
 
 /// The result of a request and of each of its steps.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -59,66 +63,6 @@ const GENERAL_CODES: &[&str] = &[
     "not_unique",
     "immutable",
 ];
-
-/// Maximum number of details collected for one input.
-pub(crate) const MOST_DETAILS: usize = 100;
-
-/// Collects the violated rules of an input, so that one response reports all of them.
-#[derive(Debug, Default)]
-pub struct Violations(Option<Error>);
-
-impl Violations {
-    /// Records a violated rule.
-    pub fn add(&mut self, detail: Detail) {
-        self.note(detail.into());
-    }
-
-    /// Returns the value; on an error, records it and returns the default.
-    pub fn keep<T: Default>(&mut self, outcome: Result<T, impl Into<Error>>) -> T {
-        outcome.unwrap_or_else(|error| {
-            self.note(error.into());
-            T::default()
-        })
-    }
-
-    /// Records an error. Details of validation errors are joined; of other errors the first is kept.
-    pub fn note(&mut self, error: Error) {
-        match (&mut self.0, error) {
-            (Some(Error::Rejected(first)), Error::Rejected(next)) if first.is_validation() && next.is_validation() => {
-                for detail in next.details {
-                    if first.details.len() < MOST_DETAILS && !first.details.contains(&detail) {
-                        first.details.push(detail);
-                    }
-                }
-            }
-            (Some(_), _) => {}
-            (none, error) => *none = Some(error),
-        }
-    }
-
-    /// Returns whether nothing was recorded.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Returns the recorded details.
-    #[must_use]
-    pub fn into_details(self) -> Vec<Detail> {
-        self.0.map_or_else(Vec::new, |error| error.to_rejection().details)
-    }
-
-    /// Returns the recorded error, if any.
-    ///
-    /// # Errors
-    /// 400 with all recorded details.
-    pub fn check(self) -> Result<()> {
-        match self.0 {
-            None => Ok(()),
-            Some(error) => Err(error),
-        }
-    }
-}
 
 /// A rejected request: status, text, and fields that a client can act on.
 #[derive(Debug, Clone, PartialEq)]
@@ -335,6 +279,8 @@ pub struct StoredResponse {
     pub status: u16,
     /// The `X-Operation` header, if the command was undoable.
     pub operation: Option<String>,
+    /// The further headers that its command has set.
+    pub headers: Vec<(String, String)>,
     /// The body, with one-time secrets nulled.
     pub body: Value,
 }

@@ -28,6 +28,7 @@ pub use beside::{Beside, BesideKey};
 pub use by_id::ById;
 pub use comma::{CommaList, MOST_VALUES};
 pub use limited::Limited;
+pub(crate) use query::report_common;
 pub use query::{ListQuery, ListRequest, SortField, Sortable};
 pub use range::instant;
 pub use references::{Fragment, References};

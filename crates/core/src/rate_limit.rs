@@ -14,6 +14,7 @@ use crate::config::{ConfigError, RateLimitConfig};
 use crate::context::Call;
 use crate::db::{ASYNC_COMMIT, Prepared};
 use crate::error::{Error, Rejection, Result};
+use crate::jobs::Work;
 use crate::platform::Platform;
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -285,6 +286,25 @@ impl RateLimits {
         };
         self.exceeded.remember(key, over);
         Err(too_many(limit, call.now, counted.window_ends_at))
+    }
+
+    /// Counts an effect of a job, such as a mail, by a subject of the job's tenant. Returns false if it is over the limit, and logs a warning: the job
+    /// continues without the effect. Only the first attempt counts it, because attempts that send nothing must not use up the limit.
+    ///
+    /// # Errors
+    /// When the database can't be reached.
+    pub async fn allows_effect(&self, work: &Work<'_>, limit: RateLimit, subject: &str) -> Result<bool> {
+        if work.attempt() > 1 {
+            return Ok(true);
+        }
+        let tenant = work.tenant();
+        match self.count(work.call(), limit, &format!("{tenant} {subject}")).await {
+            Err(Error::Rejected(_)) => {
+                tracing::warn!(tenant.id = %tenant, limit.name = limit.name, "effect of a job over its limit dropped");
+                Ok(false)
+            }
+            counted => counted.map(|()| true),
+        }
     }
 
     /// Resets the count of this subject (after a successful sign-in).

@@ -313,8 +313,8 @@ fn known_kind(tx: &Tx<'_>, kind: &str) -> Result<&'static str> {
 
 /// The obstacle to restoring affected resources.
 pub(super) enum Obstacle {
-    /// The caller may not see one of them.
-    Hidden,
+    /// The caller may not see one of them, or it was deleted since together with another record.
+    Unavailable,
     /// One of them differs from the state that the entry left, in these fields.
     Differs(Vec<String>),
 }
@@ -367,8 +367,9 @@ pub(super) fn compare(
     for (one, key) in affected.iter().zip(keys) {
         let (expected, _) = one.step(direction)?;
         let there = present.get(key).and_then(Option::as_ref);
-        if there.is_some() && !visible.contains(key) {
-            return Ok(Some(Obstacle::Hidden));
+        let is_hidden = there.is_some() && !visible.contains(key);
+        if is_hidden || (there.is_none() && expected.is_some()) {
+            return Ok(Some(Obstacle::Unavailable));
         }
         let fields = changes::differing(entity(tx.context(), key.0)?.tracking(), expected.as_ref(), there);
         if !fields.is_empty() || expected.is_some() != there.is_some() {

@@ -215,6 +215,13 @@ pub trait Entity: Send + Sync + 'static {
     fn event_fields(_snapshot: &Snapshot) -> Map<String, Value> {
         Map::new()
     }
+
+    /// Returns the fields of a constraint whose name does not list their columns (a name has at most 63 characters). Undo and redo report a
+    /// violation by the fields that they change; they know those of `<table>_tenant_id_<columns>_key` and `_fkey` without it.
+    #[must_use]
+    fn fields_of_constraint(_constraint: &str) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// An entity without its type, for the registry.
@@ -251,6 +258,8 @@ pub trait AnyEntity: Send + Sync {
     fn related(&self, snapshot: &Snapshot) -> Vec<EntityRef>;
     /// See [`Entity::event_fields`].
     fn event_fields(&self, snapshot: &Snapshot) -> Map<String, Value>;
+    /// See [`Entity::fields_of_constraint`].
+    fn fields_of_constraint(&self, constraint: &str) -> &'static [&'static str];
 }
 
 /// The [`AnyEntity`] of an [`Entity`].
@@ -329,5 +338,9 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
 
     fn event_fields(&self, snapshot: &Snapshot) -> Map<String, Value> {
         E::event_fields(snapshot)
+    }
+
+    fn fields_of_constraint(&self, constraint: &str) -> &'static [&'static str] {
+        E::fields_of_constraint(constraint)
     }
 }

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use diesel::sql_types::{BigInt, Bool, Jsonb, Text};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, insert_into, sql_query};
 use diesel_async::RunQueryDsl;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use time::Duration;
 use uuid::Uuid;
@@ -15,6 +15,11 @@ use crate::context::{IdempotencyKey, RequestContext};
 use crate::db::{Prepared, Recurring, core_idempotency_keys as keys};
 use crate::error::{Error, Rejection, Result, StoredResponse};
 use crate::scope::{Scope, VisibleTenants};
+
+/// The header of an undoable write.
+const OPERATION: &str = "x-operation";
+/// Most bytes of headers that are stored with a response; a header that does not fit is left out.
+const MOST_HEADER_BYTES: usize = 16 * 1024;
 
 #[derive(QueryableByName)]
 struct Lock {
@@ -88,13 +93,44 @@ pub(super) async fn begin(tx: &mut Tx<'_>) -> Result<()> {
         )
         .code("idempotency_mismatch")
         .into()),
-        Some((_, status, headers, body, _)) => Err(Error::Replayed(Box::new(StoredResponse {
-            status: u16::try_from(status).unwrap_or(200),
-            operation: headers.get("x-operation").and_then(Value::as_str).map(str::to_owned),
-            body,
-        }))),
+        Some((_, status, headers, body, _)) => Err(Error::Replayed(Box::new(response(status, headers, body)))),
         None => Ok(()),
     }
+}
+
+/// Returns the response of a stored row.
+fn response(status: i16, headers: Value, body: Value) -> StoredResponse {
+    let fields = match headers {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let (mut operation, mut headers) = (None, Vec::with_capacity(fields.len()));
+    for (name, value) in fields {
+        match value {
+            Value::String(value) if name == OPERATION => operation = Some(value),
+            Value::String(value) => headers.push((name, value)),
+            _ => {}
+        }
+    }
+    StoredResponse {
+        status: u16::try_from(status).unwrap_or(200),
+        operation,
+        headers,
+        body,
+    }
+}
+
+/// Returns the headers to store: that of the undoable write, and those that the command has set.
+fn headers(operation: Option<&Operation>, set: &[(&'static str, String)]) -> Value {
+    let operation = operation.map(|operation| (OPERATION, operation.to_header()));
+    let (mut fields, mut left) = (Map::new(), MOST_HEADER_BYTES);
+    for (name, value) in operation.into_iter().chain(set.iter().cloned()) {
+        if let Some(rest) = left.checked_sub(name.len() + value.len()) {
+            left = rest;
+            fields.insert(name.to_owned(), Value::String(value));
+        }
+    }
+    Value::Object(fields)
 }
 
 /// Stores the response with the effect; fields that are shown once are stored as null.
@@ -113,7 +149,7 @@ pub(super) async fn finish(
             *value = Value::Null;
         }
     }
-    let headers = operation.map_or_else(|| json!({}), |operation| json!({"x-operation": operation.to_header()}));
+    let headers = headers(operation, tx.response_headers());
     let statement = insert_into(keys::table).values((
         keys::tenant_id.eq(tenant),
         keys::id.eq(tx.new_id()),
@@ -172,4 +208,29 @@ fn lock_number(context: &RequestContext, key: &IdempotencyKey) -> i64 {
     let mut first = [0_u8; 8];
     first.copy_from_slice(&digest[..8]);
     i64::from_be_bytes(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_headers_of_a_response_are_stored_as_far_as_they_fit() {
+        let set = [
+            ("x-first", "1".to_owned()),
+            ("x-large", "x".repeat(MOST_HEADER_BYTES)),
+            ("x-last", "2".to_owned()),
+        ];
+
+        let stored = headers(None, &set);
+
+        assert_eq!(stored, json!({"x-first": "1", "x-last": "2"}));
+        let mut fields = json!({"x-operation": "o"});
+        fields["x-first"] = stored["x-first"].clone();
+        let replayed = response(201, fields, json!({}));
+        assert_eq!((replayed.status, replayed.operation.as_deref()), (201, Some("o")));
+        assert_eq!(replayed.headers, [("x-first".to_owned(), "1".to_owned())]);
+    }
 }

@@ -321,6 +321,11 @@ impl<'a> Tx<'a> {
         self.headers.push((name, value));
     }
 
+    /// Returns the headers that were set so far; the last one of a name counts.
+    pub(super) fn response_headers(&self) -> &[(&'static str, String)] {
+        &self.headers
+    }
+
     /// Leaves work for the end of the transaction: the [handler](super::DeferredWork) that was registered for this type gets all items at once
     /// ([`Registry::deferred_work`](crate::registry::Registry::deferred_work)). An item without a handler ends the execution with an error.
     pub fn defer<T: Send + Sync + 'static>(&mut self, item: T) {

@@ -9,7 +9,7 @@ use crate::acl::Feature;
 use crate::command::{BatchCommand, BatchItem, Class, Command, Target, Tx};
 use crate::context::RequestContext;
 use crate::error::{Rejection, Result};
-use crate::input::{Input, Patch, Validator};
+use crate::input::{Input, Validator};
 use crate::time::Timestamp;
 
 /// Creates a record and returns its id.
@@ -27,8 +27,7 @@ impl<R: Record> Create<R> {
     /// 400 for invalid fields or without an organization, 403 for an organization in which the caller may not write.
     pub async fn new(ctx: &RequestContext, input: R::Input) -> Result<Self> {
         let mut validator = Validator::default();
-        input.require(&mut validator);
-        input.validate(&mut validator);
+        input.validate_new(&mut validator);
         validator.check()?;
         let placement = R::placement(ctx, &input).await?;
         let mut row = R::blank(placement, ctx.new_id(), ctx.now());
@@ -116,9 +115,8 @@ impl<R: Record> Command for Update<R> {
             None => R::read(tx, &[self.id]).await?.pop(),
         };
         let mut before = before.ok_or_else(|| Rejection::not_found(R::NOT_FOUND))?;
-        if let Patch::Set(named) = self.input.organization()
-            && before.organization() != Some(named)
-        {
+        let named = self.input.organization().into_change();
+        if named.is_some_and(|named| named != before.organization()) {
             return Err(Rejection::immutable("organizationId").into());
         }
         let (mut row, mut validator) = (before.clone(), Validator::default());

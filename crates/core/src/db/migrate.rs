@@ -1,7 +1,8 @@
 //! Runs migrations: core first, then the modules by dependency, each one's migrations by version.
 
 use diesel::QueryableByName;
-use diesel::migration::{Migration, MigrationSource};
+use diesel::connection::BoxableConnection;
+use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationSource};
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
@@ -64,13 +65,38 @@ pub async fn migrate(owner_url: &SecretString, application_role: &str, modules: 
     migrate_over(&connector(owner_url)?, application_role, modules).await
 }
 
-/// A migration may change any row, so no list keeps a total or an entity tag from before it.
+/// Changes the version of everything: a migration may change any row, so no list keeps a total or an entity tag from before it.
 const CHANGE_ALL: &str = "\
-begin; set local app.scope = 'system'; \
-insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at) \
-values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), '*', 1, now(), now()) \
-on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = now(); \
-commit";
+do $$ begin \
+  if to_regclass('core_collections') is not null then \
+    perform set_config('app.scope', 'system', true); \
+    insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at) \
+    values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), '*', 1, now(), now()) \
+    on conflict (tenant_id, kind) do update set version = c.version + 1, updated_at = now(); \
+  end if; \
+end $$";
+
+/// A migration that changes the version of everything in its own transaction, so that neither a crash nor a later migration that fails separates them.
+struct Announced(Box<dyn Migration<Pg>>);
+
+impl Migration<Pg> for Announced {
+    fn run(&self, connection: &mut dyn BoxableConnection<Pg>) -> diesel::migration::Result<()> {
+        self.0.run(connection)?;
+        Ok(connection.batch_execute(CHANGE_ALL)?)
+    }
+
+    fn revert(&self, connection: &mut dyn BoxableConnection<Pg>) -> diesel::migration::Result<()> {
+        self.0.revert(connection)
+    }
+
+    fn metadata(&self) -> &dyn MigrationMetadata {
+        self.0.metadata()
+    }
+
+    fn name(&self) -> &dyn MigrationName {
+        self.0.name()
+    }
+}
 
 /// Migrates over a connector, where the URL alone does not determine the connection.
 ///
@@ -91,15 +117,12 @@ pub async fn migrate_over(owner: &Connector, application_role: &str, modules: &[
     let mut count = 0;
     for migration in all(modules)? {
         if !applied.contains(&migration.name().version().to_string()) {
-            harness.run_migration(&*migration).map_err(Error::Internal)?;
+            harness.run_migration(&Announced(migration)).map_err(Error::Internal)?;
             count += 1;
         }
     }
     let mut connection = harness.into_inner();
     connection.batch_execute(&rights::grants(application_role)).await?;
-    if count > 0 {
-        connection.batch_execute(CHANGE_ALL).await?;
-    }
     connection
         .batch_execute("select app_make_months(name, 3) from core_monthly_tables order by name")
         .await?;

@@ -1,5 +1,7 @@
 //! Events in the outbox.
 
+use diesel::deserialize::{self, FromSql};
+use diesel::pg::{Pg, PgValue};
 use diesel::sql_types::{Array, BigInt, Bool, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -8,6 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::db::Prepared;
+use crate::document::parse_stored;
 use crate::error::Result;
 use crate::time::Timestamp;
 
@@ -30,7 +33,7 @@ pub struct StoredEvent {
     #[diesel(sql_type = Text)]
     pub name: String,
     /// The payload.
-    #[diesel(sql_type = Jsonb)]
+    #[diesel(sql_type = Jsonb, deserialize_as = Payload)]
     pub payload: Value,
     /// Whether `GET /events/stream` sends it.
     #[diesel(sql_type = Bool)]
@@ -49,6 +52,27 @@ pub struct StoredEvent {
     /// Time of the event.
     #[diesel(sql_type = Timestamptz)]
     pub occurred_at: Timestamp,
+}
+
+/// A payload as it is stored. One that is nested too deeply to be parsed, as earlier releases accepted it, must not hold up the events after it: its
+/// deepest levels are null.
+struct Payload(Value);
+
+impl FromSql<Jsonb, Pg> for Payload {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        // The first byte is the version of the binary form.
+        let text = value.as_bytes().get(1..).unwrap_or_default();
+        match serde_json::from_slice(text) {
+            Ok(payload) => Ok(Self(payload)),
+            Err(_) => Ok(Self(parse_stored(std::str::from_utf8(text)?)?)),
+        }
+    }
+}
+
+impl From<Payload> for Value {
+    fn from(payload: Payload) -> Self {
+        payload.0
+    }
 }
 
 /// The bounds of a tenant's outbox.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::OperationBuilder;
-use utoipa::openapi::schema::Type;
+use utoipa::openapi::schema::{SchemaType, Type};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::extract::{Describe, Extract, Incoming, identified};
 use super::openapi::Schemas;
 use super::response::Json;
-use crate::error::Result;
-use crate::input::Input;
+use crate::error::{Result, Violations};
+use crate::input::{Input, Validator};
 use crate::time::Timestamp;
 
 /// The id in a path, a query or a body.
@@ -78,43 +78,58 @@ impl<T: Input, S> Extract for Identified<T, S> {
         let schema = PhantomData;
         Ok(Self { id, fields, schema })
     }
-}
 
-impl<T, S: ToSchema> Describe for Identified<T, S> {
-    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
-        Json::<IdentifiedSchema<S>>::describe(operation, schemas)
+    fn report(&self, _incoming: &Incoming<'_>, violations: &mut Violations) {
+        let mut validator = Validator::default();
+        self.fields.validate_update(&mut validator);
+        violations.extend(validator.into_details());
     }
 }
 
-/// The schema of [`Identified`]: only the id is required, and the organization may not be null. A derived schema would be shared by all types
-/// `S` and show the fields of one of them.
-struct IdentifiedSchema<S>(PhantomData<S>);
+impl<T: Input, S: ToSchema> Describe for Identified<T, S> {
+    fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder {
+        Json::<IdentifiedSchema<T, S>>::describe(operation, schemas)
+    }
+}
 
-impl<S: ToSchema> PartialSchema for IdentifiedSchema<S> {
+/// The schema of [`Identified`]: only the id is required. A derived schema would be shared by all types `S` and show the fields of one of them.
+struct IdentifiedSchema<T, S>(PhantomData<(T, S)>);
+
+impl<T: Input, S: ToSchema> PartialSchema for IdentifiedSchema<T, S> {
     fn schema() -> RefOr<Schema> {
         let mut schema = S::schema();
         if let RefOr::T(Schema::Object(body)) = &mut schema {
-            body.properties.insert("id".to_owned(), uuid("The record to change."));
+            body.properties
+                .insert("id".to_owned(), uuid(Type::String.into(), "The record to change."));
             body.required = vec!["id".to_owned()];
             if body.properties.contains_key("organizationId") {
-                let about = "The organization of the record; cannot be changed.";
-                body.properties.insert("organizationId".to_owned(), uuid(about));
+                let organization = match T::MAY_HAVE_NO_ORGANIZATION {
+                    false => uuid(
+                        Type::String.into(),
+                        "The organization of the record; cannot be changed.",
+                    ),
+                    true => uuid(
+                        SchemaType::from_iter([Type::String, Type::Null]),
+                        "The organization of the record, null for one of the whole tenant; cannot be changed.",
+                    ),
+                };
+                body.properties.insert("organizationId".to_owned(), organization);
             }
         }
         schema
     }
 }
 
-fn uuid(about: &str) -> RefOr<Schema> {
+fn uuid(schema_type: SchemaType, about: &str) -> RefOr<Schema> {
     ObjectBuilder::new()
-        .schema_type(Type::String)
+        .schema_type(schema_type)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
         .description(Some(about))
         .build()
         .into()
 }
 
-impl<S: ToSchema> ToSchema for IdentifiedSchema<S> {
+impl<T: Input, S: ToSchema> ToSchema for IdentifiedSchema<T, S> {
     fn name() -> Cow<'static, str> {
         Cow::Owned(format!("Identified{}", S::name()))
     }

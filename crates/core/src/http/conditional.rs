@@ -67,13 +67,18 @@ pub(super) async fn not_modified(
     let current = entity_tag(request, reading, version);
     let names = |tags: &HeaderValue| {
         let tags = tags.to_str().unwrap_or_default().split(',').map(str::trim);
-        tags.into_iter().any(|tag| tag == current)
+        tags.into_iter().any(|tag| opaque(tag) == opaque(&current))
     };
     if !tags.any(names) {
         return Ok(None);
     }
     let mut response = HttpResponse::build(StatusCode::NOT_MODIFIED);
     Ok(Some(response.insert_header((ETAG, current)).finish()))
+}
+
+/// Returns a tag without the mark of weak tags: the comparison of `If-None-Match` ignores it (RFC 9110, 13.1.2).
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 /// Adds the entity tag to the response of a handler that read the version.

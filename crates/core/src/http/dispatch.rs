@@ -10,16 +10,18 @@ use actix_web::web::{self, Bytes};
 use actix_web::{Handler, HttpRequest, HttpResponse};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use utoipa::openapi::path::OperationBuilder;
 
 use super::body::{Body, Unread};
 use super::cookies::clear_cookies;
-use super::extract::{Extract, Incoming};
-use super::response::{Response, json_response};
+use super::extract::{Describe, Extract, Incoming};
+use super::openapi::Schemas;
+use super::response::{Response, failure, json_response};
 use super::routes::{Access, EndpointInfo};
 use super::without_body::head_only;
 use super::{conditional, credential, headers, internal, origin, rejection_log, selection, tenant_parameter};
 use crate::context::{Admitted, Call, ReadPolicy, RequestContext, Sender};
-use crate::error::{Detail, Error, ErrorShape, Rejection, Result};
+use crate::error::{Error, ErrorShape, Rejection, Result, Violations};
 use crate::identity::{Authenticated, Identity};
 use crate::platform::{Platform, Runtime};
 use crate::rate_limit::RateLimit;
@@ -40,13 +42,50 @@ pub(crate) type AnyHandler =
 pub(crate) fn any_handler<F, Args, T>(handler: F) -> Arc<AnyHandler>
 where
     F: Handler<Args, Output = Result<T>> + Send + Sync,
-    Args: Extract + 'static,
+    Args: Extract + Describe + 'static,
     T: Response + 'static,
 {
     Arc::new(move |incoming| {
-        let response = handler.call(Args::extract(incoming)?);
+        let response = handler.call(arguments::<Args>(incoming)?);
         Ok(Box::pin(async { Ok(response.await?.into_response()) }))
     })
+}
+
+/// Records the violated rules of the parameters that lists have in common. `list` validates them, which comes after this module.
+pub(crate) struct CommonParameters(
+    pub(crate) fn(&Incoming<'_>, fn(OperationBuilder, &mut Schemas) -> OperationBuilder, &mut Violations),
+);
+
+/// Extracts the arguments of a handler. If a part of the request is invalid, the handler is not called, and the rejection reports everything that is
+/// wrong: the faults before the arguments, those of the arguments, and the rules that the handler would have validated.
+fn arguments<A: Extract + Describe>(incoming: &Incoming<'_>) -> Result<A> {
+    let mut violations = Violations::default();
+    match A::extract(incoming) {
+        Ok(arguments) if incoming.faults.is_empty() => return Ok(arguments),
+        Ok(arguments) => {
+            violations.extend(incoming.faults.iter().cloned());
+            arguments.report(incoming, &mut violations);
+        }
+        Err(error) => violations.note(error),
+    }
+    Err(with_other_faults(incoming, violations, A::describe))
+}
+
+/// Returns the rejection of a request with these violations. A field whose type is wrong for its argument is not reported again.
+fn with_other_faults(
+    incoming: &Incoming<'_>,
+    mut violations: Violations,
+    describe: fn(OperationBuilder, &mut Schemas) -> OperationBuilder,
+) -> Error {
+    for fault in &incoming.faults {
+        violations.add_unless_known(fault.clone());
+    }
+    let CommonParameters(report) = incoming.call.platform().services();
+    report(incoming, describe, &mut violations);
+    let rejected = violations.check();
+    rejected
+        .err()
+        .unwrap_or_else(|| Error::internal("an invalid request has no fault"))
 }
 
 #[derive(Clone)]
@@ -164,18 +203,13 @@ async fn handle(
     if let Some(identity) = &identity {
         call.platform().budgets().spend(identity, call.now)?;
     }
+    let mut faults = Violations::default();
     let scope = match &identity {
         None => None,
-        Some(identity) => Some(
-            admit(
-                call,
-                info,
-                request,
-                body.as_ref().ok().map(|body| &body.bytes),
-                identity,
-            )
-            .await?,
-        ),
+        Some(identity) => {
+            let body = body.as_ref().ok().map(|body| &body.bytes);
+            Some(admit(call, info, request, body, identity, &mut faults).await?)
+        }
     };
     let body = body.map_err(|error| error.worded(info.invalid))?;
     let context = match identity.zip(scope) {
@@ -186,8 +220,8 @@ async fn handle(
                 Arc::clone(call),
                 identity,
                 scope,
-                expected_updated_at(request, info)?,
-                idempotency::key(request, info, &body.bytes)?,
+                faults.keep(expected_updated_at(request, info)),
+                faults.keep(idempotency::key(request, info, &body.bytes)),
                 read_policy(request, info),
                 read_collections.map(Arc::new),
             );
@@ -197,7 +231,8 @@ async fn handle(
             })
         }
     };
-    if let Some(context) = &context
+    if faults.is_empty()
+        && let Some(context) = &context
         && let Some(response) = conditional::not_modified(request, info, context).await?
     {
         return Ok(response);
@@ -210,6 +245,7 @@ async fn handle(
         call,
         context: context.as_ref(),
         invalid: info.invalid,
+        faults: faults.into_details(),
     };
     let responded = respond(endpoint, &incoming).await;
     let mut response = responded.map_err(|error| match has_invalid_credential {
@@ -225,6 +261,9 @@ async fn handle(
 /// Calls the handler, and adds the headers that its commands have set.
 async fn respond(endpoint: &Endpoint, incoming: &Incoming<'_>) -> Result<HttpResponse> {
     let mut response = (endpoint.handler)(incoming)?.await?;
+    if let Some(error) = failure(&response) {
+        return Err(error);
+    }
     if let Some(operation) = incoming.context.and_then(RequestContext::take_operation)
         && let Ok(value) = HeaderValue::from_str(&operation.to_header())
     {
@@ -292,24 +331,24 @@ async fn check_limits(info: &EndpointInfo, of_address: &[RateLimit], call: &Call
 }
 
 /// Authorizes an identified caller before its input is validated: the named tenant, the selected tenant, the endpoint's features. A malformed
-/// `tenantId` is reported only after them.
+/// `tenantId` is recorded among the faults of the input.
 async fn admit(
     call: &Call,
     info: &EndpointInfo,
     request: &HttpRequest,
     body: Option<&Bytes>,
     identity: &Identity,
+    faults: &mut Violations,
 ) -> Result<Scope> {
     let named = match tenant_parameter::check(request, body, identity) {
         Err(error) if error.to_rejection().status == StatusCode::FORBIDDEN => return Err(error),
-        other => other,
+        named => faults.keep(named),
     };
-    let choosing = selection::choosing(info, *named.as_ref().unwrap_or(&None));
+    let choosing = selection::choosing(info, named);
     let mut scope = selection::scope(call, identity, request, choosing).await?;
     if let Access::Features(features) = info.access {
         scope = scope.for_features(features, call.platform().catalogue())?;
     }
-    named?;
     Ok(scope)
 }
 
@@ -354,22 +393,14 @@ fn expected_updated_at(request: &HttpRequest, info: &EndpointInfo) -> Result<Opt
         return Ok(None);
     }
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
-    let given = match header("if-match") {
-        Some("*") | None => header("x-expected-updated-at"),
-        Some(tag) => Some(tag.trim_matches('"')),
+    let (name, given) = match header("if-match") {
+        Some("*") | None => ("X-Expected-Updated-At", header("x-expected-updated-at")),
+        Some(tag) => ("If-Match", Some(tag.trim_matches('"'))),
     };
-    given
-        .map(|text| {
-            Timestamp::parse(text).map_err(|_| {
-                Rejection::invalid(vec![Detail::new(
-                    "If-Match",
-                    "must be the updatedAt that was read",
-                    "invalid_value",
-                )])
-                .into()
-            })
-        })
-        .transpose()
+    let rule = "must be the updatedAt that was read";
+    let parsed = given
+        .map(|text| Timestamp::parse(text).map_err(|_| Rejection::invalid_field(name, rule, "invalid_value").into()));
+    parsed.transpose()
 }
 
 /// Returns what the access log records of the request: names of parameters, not their values.
@@ -409,9 +440,9 @@ fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
         ErrorShape::Error | ErrorShape::OkFalse => error.to_rejection(),
     };
     rejection_log::record(&rejection, info, call);
-    // The cross-cutting rejections have one form for all endpoints of a module, whatever shape the endpoints declare.
-    let is_cross_cutting = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::REQUEST_TIMEOUT].contains(&rejection.status)
-        || rejection.members.contains_key("requiredFeatures");
+    // These rejections have one form for all endpoints of a module, whatever shape the endpoints declare.
+    let is_cross_cutting =
+        rejection.status == StatusCode::SERVICE_UNAVAILABLE || rejection.members.contains_key("requiredFeatures");
     let shape = if is_cross_cutting && info.shape == ErrorShape::OkFalse {
         ErrorShape::Error
     } else {

@@ -1,5 +1,8 @@
 //! The arguments of handlers, extracted from a request.
 
+mod nul;
+mod parameters;
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,11 +13,14 @@ use actix_web::web::Bytes;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use utoipa::openapi::path::{Operation, OperationBuilder, ParameterIn};
+use utoipa::ToSchema;
+use utoipa::openapi::path::{Operation, OperationBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::{ContentBuilder, RefOr, Required, Schema};
-use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
+
+pub(crate) use parameters::query_with_rules;
+pub use parameters::{CheckedQuery, Path, Query, QueryInput};
 
 use super::bodies::Id;
 use super::faults;
@@ -40,18 +46,11 @@ pub struct Incoming<'a> {
     pub context: Option<&'a RequestContext>,
     /// Text of the 400 for an invalid input.
     pub invalid: &'static str,
+    /// Violated rules of the parts of the request that were validated before the arguments. The handler is not called if there are any.
+    pub(super) faults: Vec<Detail>,
 }
 
 impl Incoming<'_> {
-    /// Gives a rejection the text of the endpoint for an invalid input.
-    pub(crate) fn worded(&self, error: Error) -> Error {
-        Rejection {
-            message: self.invalid.into(),
-            ..error.to_rejection()
-        }
-        .into()
-    }
-
     fn reject(&self, details: Vec<Detail>) -> Error {
         Rejection {
             details,
@@ -68,6 +67,10 @@ pub trait Extract: Sized {
     /// # Errors
     /// 400 when the request has no valid value for it.
     fn extract(incoming: &Incoming<'_>) -> Result<Self>;
+
+    /// Records the rules that the argument violates. Called instead of the handler, which would validate the argument, if another part of the
+    /// request is invalid: the response reports everything that is wrong.
+    fn report(&self, _incoming: &Incoming<'_>, _violations: &mut Violations) {}
 }
 
 /// The part of the API document that an argument adds.
@@ -139,10 +142,6 @@ impl Describe for HttpRequest {
     }
 }
 
-/// Query parameters.
-#[derive(Debug, Clone)]
-pub struct Query<T>(pub T);
-
 /// A form (`application/x-www-form-urlencoded`), or JSON with the same fields. An empty body is an empty form.
 #[derive(Debug, Clone)]
 pub struct Form<T>(pub T);
@@ -162,10 +161,6 @@ impl<A: Describe> Describe for Attempt<A> {
         A::describe(operation, schemas)
     }
 }
-
-/// Parameters of the path (`/docs/{file}`), by name.
-#[derive(Debug, Clone)]
-pub struct Path<T>(pub T);
 
 /// Deserializes a field that may be absent but not `null`: `#[serde(default, deserialize_with = "given")] flag: Option<bool>`.
 ///
@@ -198,75 +193,21 @@ pub fn given_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer
     deserializer.deserialize_map(Object(PhantomData)).map(Some)
 }
 
-impl<T: DeserializeOwned> Extract for Query<T> {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        query_with_rules(incoming, |_, _| {}).map(Self)
-    }
-}
-
-/// Extracts query parameters. If values have wrong types, `rules` validates the others.
-pub(crate) fn query_with_rules<T: DeserializeOwned>(
-    incoming: &Incoming<'_>,
-    rules: impl Fn(&T, &mut Violations),
-) -> Result<T> {
-    let text = incoming.request.query_string();
-    if text.contains("%00") {
-        return Err(incoming.reject(vec![nul_detail()]));
-    }
-    let mut read = faults::from_form(text.as_bytes(), rules);
-    if let Some(name) = empty_page_parameter(text) {
-        let detail = Detail::new(name, "must be a whole number", "invalid_type");
-        let mut details = read.err().unwrap_or_default();
-        details.push(detail);
-        read = Err(details);
-    }
-    complete(read, incoming)
-}
-
-/// Returns a page parameter without a value, which is not a number; the form deserializer would treat it as absent.
-fn empty_page_parameter(query: &str) -> Option<&str> {
-    query
-        .split('&')
-        .map(|pair| pair.strip_suffix('=').unwrap_or(pair))
-        .find(|name| matches!(*name, "page" | "pageSize"))
-}
-
-impl<T: IntoParams> Describe for Query<T> {
-    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
-        operation.parameters(Some(T::into_params(|| Some(ParameterIn::Query))))
-    }
-}
-
-impl<T: DeserializeOwned> Extract for Path<T> {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        if incoming.request.path().contains("%00") {
-            return Err(incoming.reject(vec![nul_detail()]));
-        }
-        let parameters = incoming.request.match_info();
-        let read = parameters.load::<T>().map_err(|error| {
-            let name = parameters.iter().next().map_or("", |(name, _)| name);
-            vec![faults::plain_wording(name.to_owned(), &error.to_string())]
-        });
-        complete(read, incoming).map(Self)
-    }
-}
-
-impl<T: IntoParams> Describe for Path<T> {
-    fn describe(operation: OperationBuilder, _schemas: &mut Schemas) -> OperationBuilder {
-        operation.parameters(Some(T::into_params(|| Some(ParameterIn::Path))))
-    }
-}
-
 impl<T: Input> Extract for Json<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        complete(read_json(incoming, rules_of_new), incoming).map(Self)
+        complete(read_json(incoming, T::ACCEPTS_NUL, T::validate_new), incoming).map(Self)
+    }
+
+    fn report(&self, _incoming: &Incoming<'_>, violations: &mut Violations) {
+        report_new(&self.0, violations);
     }
 }
 
-/// Validates a body of a creation.
-fn rules_of_new<T: Input>(body: &T, validator: &mut Validator) {
-    body.require(validator);
-    body.validate(validator);
+/// Records the violated rules of a body of a creation.
+fn report_new<T: Input>(body: &T, violations: &mut Violations) {
+    let mut validator = Validator::default();
+    body.validate_new(&mut validator);
+    violations.extend(validator.into_details());
 }
 
 impl<T: ToSchema> Describe for Json<T> {
@@ -283,20 +224,20 @@ impl<T: Input> Extract for Form<T> {
             _ => &incoming.body[..],
         };
         let read = if is_json(incoming.request) && !body.is_empty() {
-            read_json(incoming, rules_of_new)
+            read_json(incoming, T::ACCEPTS_NUL, T::validate_new)
         } else {
-            if body.windows(3).any(|three| three == b"%00") || body.contains(&0) {
-                return Err(incoming.reject(vec![nul_detail()]));
-            }
-            faults::from_form(body, |form, violations| {
-                let mut validator = Validator::default();
-                rules_of_new(form, &mut validator);
-                for detail in validator.into_details() {
-                    violations.add(detail);
-                }
+            let nuls = nul::in_form(body, T::ACCEPTS_NUL);
+            with_known(nuls, faults::from_form(body, report_new), |form| {
+                let mut violations = Violations::default();
+                report_new(form, &mut violations);
+                violations.into_details()
             })
         };
         complete(read, incoming).map(Self)
+    }
+
+    fn report(&self, _incoming: &Incoming<'_>, violations: &mut Violations) {
+        report_new(&self.0, violations);
     }
 }
 
@@ -346,29 +287,48 @@ pub(super) fn is_json(request: &HttpRequest) -> bool {
         })
 }
 
-/// Deserializes the body. If values in it have wrong types, `rules` validates the others.
+/// Deserializes the body. If it has a fault, `rules` validates the other fields. Texts in the `accepted` fields may contain U+0000.
 fn read_json<T: DeserializeOwned>(
     incoming: &Incoming<'_>,
+    accepted: &[&str],
     rules: impl Fn(&T, &mut Validator),
 ) -> Result<T, Vec<Detail>> {
     let body: &[u8] = incoming.body;
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(vec![Detail::new("", "must be a JSON object", "invalid_type")]);
     }
-    if has_nul_escape(body) {
-        return Err(vec![nul_detail()]);
-    }
     // Ignored fields are not deserialized, and could contain invalid UTF-8.
     let Ok(body) = std::str::from_utf8(body) else {
         return Err(vec![Detail::new("", "must be UTF-8", "invalid_value")]);
     };
-    faults::from_json(body, rules)
+    let nuls = nul::in_json(body, accepted);
+    with_known(nuls, faults::from_json(body, &rules), |value| {
+        let mut validator = Validator::default();
+        rules(value, &mut validator);
+        validator.into_details()
+    })
+}
+
+/// Adds faults that are known already. `rules` validates an input without other faults.
+fn with_known<T>(
+    known: Vec<Detail>,
+    read: Result<T, Vec<Detail>>,
+    rules: impl FnOnce(&T) -> Vec<Detail>,
+) -> Result<T, Vec<Detail>> {
+    if known.is_empty() {
+        return read;
+    }
+    let others = match read {
+        Ok(value) => rules(&value),
+        Err(details) => details,
+    };
+    Err(nul::and_others(known, others))
 }
 
 /// Extracts the id and the other fields of a body; reports everything that is wrong in both.
 pub(super) fn identified<T: Input>(incoming: &Incoming<'_>) -> Result<(Uuid, T)> {
-    let id = read_json(incoming, |_: &Id, _| {});
-    let fields = read_json(incoming, T::validate_update);
+    let id = read_json(incoming, T::ACCEPTS_NUL, |_: &Id, _| {});
+    let fields = read_json(incoming, T::ACCEPTS_NUL, T::validate_update);
     let details = match (id, fields) {
         (Ok(Id { id }), Ok(fields)) => return Ok((id, fields)),
         (Ok(_), Err(details)) => details,
@@ -392,23 +352,6 @@ fn complete<T>(read: Result<T, Vec<Detail>>, incoming: &Incoming<'_>) -> Result<
     read.map_err(|details| incoming.reject(details))
 }
 
-fn nul_detail() -> Detail {
-    Detail::new("", "must not contain the character U+0000", "invalid_value")
-}
-
-/// Whether a JSON text has an escape for U+0000, which PostgreSQL can't store.
-fn has_nul_escape(body: &[u8]) -> bool {
-    let mut rest = body;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
-        if rest[at + 1..].starts_with(b"u0000") {
-            return true;
-        }
-        // Skips the escaped character, so that `\\u0000` (a backslash, then text) is not treated as an escape.
-        rest = rest.get(at + 2..).unwrap_or_default();
-    }
-    false
-}
-
 impl Extract for () {
     fn extract(_incoming: &Incoming<'_>) -> Result<Self> {
         Ok(())
@@ -429,11 +372,21 @@ macro_rules! tuples {
                 // The faults of all arguments are reported together.
                 let mut violations = Violations::default();
                 $(let $name = violations.keep($name::extract(incoming).map(Some));)*
+                if !violations.is_empty() {
+                    $(if let Some(argument) = &$name {
+                        argument.report(incoming, &mut violations);
+                    })*
+                }
                 violations.check()?;
                 match ($($name,)*) {
                     ($(Some($name),)*) => Ok(($($name,)*)),
                     _ => Err(Error::internal("an argument is missing without a rejection")),
                 }
+            }
+
+            fn report(&self, incoming: &Incoming<'_>, violations: &mut Violations) {
+                let ($($name,)*) = self;
+                $($name.report(incoming, violations);)*
             }
         }
         impl<$($name: Describe),*> Describe for ($($name,)*) {
@@ -446,22 +399,3 @@ macro_rules! tuples {
 }
 
 tuples! { (A) (A, B) (A, B, C) (A, B, C, D) }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_parameter_needs_a_value() {
-        assert_eq!(empty_page_parameter("search=x&page="), Some("page"));
-        assert_eq!(empty_page_parameter("pageSize"), Some("pageSize"));
-        assert_eq!(empty_page_parameter("page=1&pageSize=2&search="), None);
-    }
-
-    #[test]
-    fn only_a_real_escape_of_nul_is_found() {
-        assert!(has_nul_escape(br#"{"a":"x\u0000"}"#));
-        assert!(!has_nul_escape(br#"{"a":"x\\u0000"}"#));
-        assert!(has_nul_escape(br#"{"a":"x\\\u0000"}"#));
-    }
-}

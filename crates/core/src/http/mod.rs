@@ -33,10 +33,13 @@ pub use crate::ids::wire_tenant;
 pub use accept::{AcceptedRange, accepted_ranges};
 pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
+pub(crate) use dispatch::CommonParameters;
 pub use dispatch::not_found;
 pub use download::{Conditions, Contents, Download, FileResponse, Open, Pieces};
 pub(crate) use extract::query_with_rules;
-pub use extract::{Attempt, Caller, Describe, Extract, Form, Incoming, Path, Query, given, given_object};
+pub use extract::{
+    Attempt, Caller, CheckedQuery, Describe, Extract, Form, Incoming, Path, Query, QueryInput, given, given_object,
+};
 pub use headers::COMMON as COMMON_HEADERS;
 pub use live_caller::LiveCaller;
 pub use multipart::{MAX_FIELD_BYTES, MAX_FIELDS_BYTES, MAX_PARTS, Multipart, Part};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use actix_multipart::{Field, MultipartError};
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_LENGTH, DispositionParam};
+use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, ContentDisposition, DispositionParam, HeaderValue};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{HttpMessage, HttpRequest, dev};
 use futures_util::future::{Either, select};
@@ -171,15 +171,7 @@ impl<T> Multipart<T> {
             let text = format!("at most {MAX_PARTS} parts are accepted");
             return Err(Rejection::bad_request(text).code("too_many_parts").into());
         }
-        let disposition = field.content_disposition();
-        let file_name = disposition.and_then(|disposition| {
-            let mut names = disposition.parameters.iter().filter_map(|parameter| match parameter {
-                DispositionParam::Filename(name) => Some(name.clone()),
-                DispositionParam::FilenameExt(name) => String::from_utf8(name.value.clone()).ok(),
-                _ => None,
-            });
-            names.next_back()
-        });
+        let file_name = file_name(&field);
         let name = field.name().unwrap_or_default().to_owned();
         for text in [Some(&name), file_name.as_ref()] {
             self.hash.update(text.map_or("", |text| text.as_str()));
@@ -223,7 +215,7 @@ impl<T> Multipart<T> {
 pub struct Part<'a, T> {
     /// The name of the part.
     pub name: String,
-    /// The name of the file, as the client sent it: not safe as a path.
+    /// The name of the file, as the client sent it, with its backslashes: not safe as a path.
     pub file_name: Option<String>,
     /// The media type that the client claims, without parameters.
     pub content_type: Option<String>,
@@ -307,7 +299,81 @@ async fn in_time<F: Future>(call: &Call, next: F) -> Result<F::Output> {
     }
 }
 
+/// Returns the name of the file of a part; the last one, if the part has several.
+fn file_name(field: &Field) -> Option<String> {
+    let sent = field.headers().get(CONTENT_DISPOSITION)?;
+    let escaped = HeaderValue::from_bytes(&with_backslashes(sent.as_bytes())).ok()?;
+    let disposition = ContentDisposition::from_raw(&escaped).ok()?;
+    let mut names = disposition
+        .parameters
+        .into_iter()
+        .filter_map(|parameter| match parameter {
+            DispositionParam::Filename(name) => Some(name),
+            DispositionParam::FilenameExt(name) => String::from_utf8(name.value).ok(),
+            _ => None,
+        });
+    names.next_back()
+}
+
+/// Doubles the backslashes of a header that escape neither a quotation mark nor a backslash. Browsers send the backslashes of a name as they are, and the
+/// parser of quoted texts would take them for escapes and leave them out, so that folders become a part of the name.
+fn with_backslashes(header: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(header.len() + 16);
+    let mut bytes = header.iter().copied();
+    while let Some(byte) = bytes.next() {
+        escaped.push(byte);
+        if byte == b'\\'
+            && let Some(next) = bytes.next()
+        {
+            if !matches!(next, b'"' | b'\\') {
+                escaped.push(b'\\');
+            }
+            escaped.push(next);
+        }
+    }
+    escaped
+}
+
+/// Rejects a malformed body in words of our own: those of the parser are only logged.
 fn malformed(error: &MultipartError) -> Error {
-    let text = format!("the body is not valid multipart/form-data: {error}");
+    tracing::debug!(?error, "rejected a malformed multipart body");
+    let reason = match error {
+        MultipartError::ContentTypeMissing
+        | MultipartError::ContentTypeParse
+        | MultipartError::ContentTypeIncompatible
+        | MultipartError::BoundaryMissing => {
+            ": the Content-Type must name a boundary, and the boundary must separate the parts"
+        }
+        MultipartError::ContentDispositionMissing | MultipartError::ContentDispositionNameMissing => {
+            ": each part must have a Content-Disposition that is form-data and has a name"
+        }
+        MultipartError::Nested => ": a part must not consist of parts",
+        MultipartError::Incomplete | MultipartError::Payload(PayloadError::Incomplete(_) | PayloadError::Io(_)) => {
+            ": it must end with the boundary, and the Content-Length of a part must be its length"
+        }
+        MultipartError::Payload(PayloadError::Overflow) => ": the headers of a part must not be longer than 64 KiB",
+        MultipartError::Parse(_) => ": the headers of a part are not valid",
+        _ => "",
+    };
+    let text = format!("the body is not valid multipart/form-data{reason}");
     Rejection::bad_request(text).code("invalid_multipart").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_quotation_marks_and_backslashes_are_escaped() {
+        for (sent, escaped) in [
+            (r#"filename="a.txt""#, r#"filename="a.txt""#),
+            (r#"filename="C:\temp\x.txt""#, r#"filename="C:\\temp\\x.txt""#),
+            (r#"filename="C:\\temp\\x.txt""#, r#"filename="C:\\temp\\x.txt""#),
+            (r#"filename="a\"b\c""#, r#"filename="a\"b\\c""#),
+            (r#"filename="\\"; x="\""#, r#"filename="\\"; x="\""#),
+            ("\\", "\\"),
+        ] {
+            assert_eq!(with_backslashes(sent.as_bytes()), escaped.as_bytes(), "{sent}");
+        }
+    }
 }

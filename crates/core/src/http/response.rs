@@ -1,10 +1,12 @@
 //! The responses of handlers.
 
-use actix_web::HttpResponse;
+use std::fmt;
+
 use actix_web::cookie::Cookie;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use actix_web::web::Bytes;
+use actix_web::{HttpResponse, ResponseError};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use serde::Serialize;
@@ -15,7 +17,7 @@ use utoipa::openapi::{ContentBuilder, Header, RefOr, ResponseBuilder, Schema};
 
 use super::openapi::Schemas;
 use crate::command;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A successful response: the body that is sent, the body that an `Idempotency-Key` stores, and its description in the API document.
 pub trait Response: Send {
@@ -112,11 +114,32 @@ fn json_bytes(status: StatusCode, body: serde_json::Result<Vec<u8>>) -> HttpResp
         Ok(bytes) => HttpResponse::build(status)
             .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
             .body(bytes),
-        Err(error) => {
-            tracing::error!(%error, "could not serialize a response");
-            HttpResponse::InternalServerError().finish()
-        }
+        Err(error) => HttpResponse::from_error(Unserialized(error)),
     }
+}
+
+/// The error of a body that could not be serialized. Its response has the error until the dispatcher replaces it by the rejection of the endpoint.
+#[derive(Debug)]
+struct Unserialized(serde_json::Error);
+
+impl fmt::Display for Unserialized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not serialize the response: {}", self.0)
+    }
+}
+
+impl ResponseError for Unserialized {
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::InternalServerError()
+            .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
+            .body(r#"{"error":"Internal server error"}"#)
+    }
+}
+
+/// Returns the error of a response whose body could not be serialized.
+pub(super) fn failure(response: &HttpResponse) -> Option<Error> {
+    let failure: &Unserialized = response.error()?.as_error()?;
+    Some(Error::internal(failure.to_string()))
 }
 
 fn describe_json<T: ToSchema>(
@@ -260,8 +283,8 @@ impl<A: Response> Response for OrPage<A> {
     }
 }
 
-impl std::fmt::Debug for Streamed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Streamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Streamed")
             .field("content_type", &self.content_type)
             .finish_non_exhaustive()
@@ -327,5 +350,28 @@ impl<A: Response> Response for Cookies<A> {
             }
         }
         operation.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use actix_web::body::to_bytes;
+    use serde_json::json;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_body_that_cannot_be_serialized_is_an_error_with_a_body() {
+        let sound = json_response(StatusCode::OK, &json!({"a": 1}));
+        let broken = json_response(StatusCode::OK, &HashMap::from([((1, 2), 3)]));
+
+        assert!(failure(&sound).is_none());
+        let error = failure(&broken).expect("the reason");
+        assert!(error.to_string().contains("key must be a string"), "{error}");
+        assert_eq!(broken.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = to_bytes(broken.into_body()).await.expect("a body");
+        assert_eq!(body, r#"{"error":"Internal server error"}"#);
     }
 }

@@ -23,8 +23,9 @@ pub(super) struct Claimed {
     pub(super) organization_id: Option<Uuid>,
     #[diesel(sql_type = Text)]
     pub(super) kind: String,
-    #[diesel(sql_type = Jsonb)]
-    pub(super) payload: Value,
+    /// JSON text. The attempt parses it: a payload that can't be read fails its job and not the claim, which would fail again whenever the job is due.
+    #[diesel(sql_type = Text)]
+    pub(super) payload: String,
     #[diesel(sql_type = Text)]
     pub(super) actor_kind: String,
     #[diesel(sql_type = Nullable<SqlUuid>)]
@@ -86,8 +87,8 @@ pub(super) async fn claim(runtime: &Runtime, queue: Queue, now: Timestamp) -> Re
             -- An attempt that ended with its worker began at the latest when the cursor moved.
             attempt = case j.state when 'running' then greatest(j.attempt, 1) else j.attempt end + 1
         from next where j.tenant_id = next.tenant_id and j.id = next.id
-        returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload, j.actor_kind, j.actor_id, j.selection, j.attempt,
-            j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.noticed_at"
+        returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload::text as payload, j.actor_kind, j.actor_id, j.selection,
+            j.attempt, j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.noticed_at"
     ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.job_kinds().names(queue))

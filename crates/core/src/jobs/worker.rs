@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -60,7 +61,11 @@ async fn serve(worker: Arc<Worker>, slots: usize, mut stop: Stop) {
             }
             Ok(None) => backoff.succeeded(),
             Err(error) => {
-                tracing::debug!(%error, "could not read the job queue");
+                if error.is_outage() {
+                    tracing::debug!(%error, "could not reach the job queue");
+                } else {
+                    tracing::warn!(%error, job.queue = ?worker.queue, "could not claim a job");
+                }
                 backoff.failed();
             }
         }
@@ -178,9 +183,11 @@ impl Worker {
         if job.attempt > job.max_attempts {
             return Err(Error::internal("every attempt at the job took its worker down"));
         }
+        let payload: Value = serde_json::from_str(&job.payload)
+            .map_err(|error| Error::internal(format!("could not read the payload of the job: {error}")))?;
         let (clock, mut collisions) = (self.runtime.platform.clock(), Collisions::default());
         let ends_turn = clock.now().after(TURN);
-        let (payload, tenant) = (job.payload.clone(), job.tenant_id);
+        let tenant = job.tenant_id;
         let context = self.context(&job);
         let mut work = Work::new(&self.runtime, job, context, self.throttles);
         let throttle = self.runtime.platform.throttle();

@@ -2,16 +2,18 @@
 
 use std::marker::PhantomData;
 
+use actix_web::http::Method;
 use diesel_async::AsyncPgConnection;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
-use super::{ById, DEFAULT_PAGE_SIZE, IdList, Order, PageQuery, Window, find_texts, search_pattern};
+use super::{ById, DEFAULT_PAGE_SIZE, IdList, MAX_PAGE_SIZE, Order, PageQuery, Window, find_texts, search_pattern};
 use crate::context::RequestContext;
-use crate::error::{Detail, Result, Violations};
+use crate::error::{Detail, Rejection, Result, Violations};
 use crate::http::{Describe, Extract, Incoming, Query, Schemas, given, query_with_rules};
 use crate::input::schema;
 
@@ -117,12 +119,17 @@ pub trait Sortable {
     const SEARCHES: bool = true;
 }
 
-/// The parameters `page`, `pageSize`, `id`, `ids`, `search`, `sortField` and `sortDir` of a list of `R`.
+/// The parameters `page`, `pageSize`, `id`, `ids`, `search`, `sortField` and `sortDir` of a list of `R`. Values of wrong types are reported when the
+/// handler validates them, together with its other parameters.
 #[derive(Debug)]
 pub struct ListQuery<R> {
     parameters: Parameters,
     searching: Searching,
     order: Order,
+    /// What is wrong with the parameters that could not be read.
+    faults: Vec<Detail>,
+    /// Text of the 400 for an invalid input.
+    invalid: &'static str,
     rows: PhantomData<fn() -> R>,
 }
 
@@ -163,8 +170,14 @@ impl<R: Sortable> ListQuery<R> {
         violations.check().map(|()| request)
     }
 
-    /// Validates the parameters and records invalid ones beside those of the endpoint's other parameters.
+    /// Validates the parameters and records invalid ones beside those of the endpoint's other parameters. The request must not be used if there
+    /// are any.
     pub fn validate_with(&self, violations: &mut Violations) -> ListRequest {
+        if !self.faults.is_empty() {
+            let rejection = Rejection::bad_request(self.invalid);
+            let details = self.faults.clone();
+            violations.note(Rejection { details, ..rejection }.into());
+        }
         let (window, ids) = self.parameters.checked(R::PAGE_SIZE, violations);
         let pattern = self.searching.pattern(violations);
         ListRequest {
@@ -237,19 +250,19 @@ impl<R: Sortable> Extract for ListQuery<R> {
             parameters.checked(R::PAGE_SIZE, violations);
         };
         let parameters: Parameters = violations.keep(query_with_rules(incoming, rules));
-        if !violations.is_empty() {
-            // The extraction ends here, so the rules are reported now.
-            parameters.checked(R::PAGE_SIZE, &mut violations);
-            searching.pattern(&mut violations);
-        }
-        violations.check().map_err(|error| incoming.worded(error))?;
         let rows = PhantomData;
         Ok(Self {
             parameters,
             searching,
             order,
+            faults: violations.into_details(),
+            invalid: incoming.invalid,
             rows,
         })
+    }
+
+    fn report(&self, _incoming: &Incoming<'_>, violations: &mut Violations) {
+        self.validate_with(violations);
     }
 }
 
@@ -279,6 +292,44 @@ impl<R: Sortable> Describe for ListQuery<R> {
         }
         operation.parameters(Some(parameters))
     }
+}
+
+/// Records violated rules of the parameters that lists have in common, of a list that does not take a [`ListQuery`]: its handler validates them,
+/// and is not called because another part of the request is invalid. `describe` describes the arguments of the endpoint.
+pub(crate) fn report_common(
+    incoming: &Incoming<'_>,
+    describe: fn(OperationBuilder, &mut Schemas) -> OperationBuilder,
+    violations: &mut Violations,
+) {
+    if incoming.request.method() != Method::GET || incoming.request.query_string().is_empty() {
+        return;
+    }
+    let operation = json!(describe(OperationBuilder::new(), &mut Schemas::default()).build());
+    let Some(page_size) = declared(&operation, "pageSize") else {
+        return;
+    };
+    let most = page_size["schema"]["maximum"].as_f64();
+    let has_usual_size = most.is_some_and(|most| most <= f64::from(MAX_PAGE_SIZE));
+    let mut found = Violations::default();
+    let rules = |parameters: &Parameters, violations: &mut Violations| {
+        parameters.checked(DEFAULT_PAGE_SIZE, violations);
+    };
+    let parameters: Parameters = found.keep(query_with_rules(incoming, rules));
+    parameters.checked(DEFAULT_PAGE_SIZE, &mut found);
+    let searching: Searching = found.keep(query_with_rules(incoming, |_, _| {}));
+    searching.pattern(&mut found);
+    for detail in found.into_details() {
+        let is_of_other_bound = detail.path == "pageSize" && detail.code == "out_of_range" && !has_usual_size;
+        if declared(&operation, &detail.path).is_some() && !is_of_other_bound {
+            violations.add_unless_known(detail);
+        }
+    }
+}
+
+/// Returns the query parameter of this name that an operation of the API document declares.
+fn declared<'o>(operation: &'o Value, name: &str) -> Option<&'o Value> {
+    let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters.find(|parameter| parameter["in"] == "query" && parameter["name"] == name)
 }
 
 /// Describes the direction of a list whose request has none.
@@ -319,7 +370,7 @@ mod tests {
 
     fn described<R: Sortable>() -> Vec<String> {
         let operation = ListQuery::<R>::describe(OperationBuilder::new(), &mut Schemas::default()).build();
-        let operation = serde_json::json!(operation);
+        let operation = json!(operation);
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         parameters.map(|parameter| parameter["name"].to_string()).collect()
     }

@@ -51,6 +51,22 @@ async fn f10_a_body_that_does_not_arrive_is_a_408_and_the_end_of_its_connection(
 }
 
 #[actix_web::test]
+async fn f10_a_late_body_is_reported_in_the_shape_of_its_endpoint() {
+    let app = TestApp::new(&[&SAMPLE]).await;
+    let address = serve(&app);
+
+    let late = begin(address, "checks", SIZED);
+    pass_deadline(&app, 1).await;
+
+    let reported = until_closed(late).await;
+    assert!(reported.starts_with("HTTP/1.1 408 "), "{reported}");
+    assert!(
+        reported.ends_with(r#"{"error":"Request timeout","ok":false}"#),
+        "{reported}"
+    );
+}
+
+#[actix_web::test]
 async fn an_unknown_path_is_not_found_without_its_body_and_ends_the_connection() {
     let app = TestApp::new(&[&SAMPLE]).await;
     let address = serve(&app);

@@ -242,6 +242,39 @@ async fn a_panic_of_a_job_is_its_failure_alone() {
 }
 
 #[actix_web::test]
+async fn a_job_whose_payload_cannot_be_read_ends_dead_and_others_run() {
+    let app = TestApp::new(&[&MODULE]).await;
+    for _ in 0..4 {
+        order(&app, NewJob::of_system(tenant(1), count(1))).await;
+    }
+    // Deeper than the parser reads. As many as a tenant may have running at once, and more.
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let sql = format!("update core_jobs set payload = '{deep}'");
+    assert_eq!(app.sql(&sql).await, 4);
+    order(&app, NewJob::of_system(tenant(1), count(1))).await;
+
+    assert_eq!(app.run_jobs().await, 5);
+    assert_eq!(steps(&app, 1).await, 1);
+    for _ in 0..7 {
+        app.advance(Duration::minutes(20));
+        assert_eq!(app.run_jobs().await, 4);
+    }
+    app.advance(Duration::minutes(20));
+    assert_eq!(app.run_jobs().await, 0);
+
+    let rows = app.rows("select state, attempt, last_error from core_jobs").await;
+    let (dead, others): (Vec<&Value>, Vec<&Value>) = rows.iter().partition(|row| row["state"] == "dead");
+    assert_eq!((dead.len(), others.len()), (4, 1), "{rows:?}");
+    for job in dead {
+        let error = job["last_error"].as_str().unwrap_or_default();
+        assert!(
+            job["attempt"] == 8 && error.contains("could not read the payload"),
+            "{job}"
+        );
+    }
+}
+
+#[actix_web::test]
 async fn tenants_take_turns() {
     let app = TestApp::new(&[&MODULE]).await;
     for _ in 0..3 {

@@ -14,6 +14,7 @@ mod isolation;
 mod jobs;
 mod proxy;
 mod raw;
+mod responses;
 mod sample;
 mod sweep;
 mod tls;

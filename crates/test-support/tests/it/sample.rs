@@ -7,7 +7,7 @@ use backoffice_core::http::{Access, Json, Query, Routes};
 use backoffice_core::input::Bounded;
 use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Module, RequestContext, Result, Scope, Visitor};
+use backoffice_core::{ErrorShape, Module, RequestContext, Result, Scope, Visitor};
 use diesel::sql_query;
 use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -54,6 +54,9 @@ fn first() -> NonZeroU32 {
 fn routes(routes: &mut Routes) {
     routes.get("/sample/notes", Access::Public, list_notes);
     routes.post("/sample/notes", Access::Public, create_note);
+    routes
+        .post("/sample/checks", Access::Public, create_check)
+        .errors(ErrorShape::OkFalse);
     routes.get("/sample/limited", Access::Public, limited).limit(LIMIT);
     routes
         .post("/sample/limited", Access::Public, create_limited)
@@ -72,6 +75,10 @@ async fn list_notes(_visitor: Visitor, Query(filter): Query<Filter>) -> Result<J
 
 async fn create_note(_visitor: Visitor, Json(note): Json<Note>) -> Result<Json<Note>> {
     Ok(Json(note))
+}
+
+async fn create_check(visitor: Visitor, note: Json<Note>) -> Result<Json<Note>> {
+    create_note(visitor, note).await
 }
 
 async fn create_limited(visitor: Visitor, note: Json<Note>) -> Result<Json<Note>> {

@@ -1,11 +1,17 @@
 //! Conflicts of a restore with present data.
 
+use serde_json::json;
+
 use super::entry::Claimed;
-use crate::command::{AnyEntity, Tx};
+use crate::command::{AnyEntity, Tx, changes};
 use crate::error::{Error, Rejection};
 
+/// Fields that are no reason for a conflict: no command changes them, and `updatedAt` changes with every other field.
+const UNREPORTED: &[&str] = &["id", "tenantId", "createdAt", "updatedAt"];
+
 /// Creates the error C of the specification.
-pub(super) fn conflict(fields: Vec<String>) -> Error {
+pub(super) fn conflict(mut fields: Vec<String>) -> Error {
+    fields.retain(|field| !UNREPORTED.contains(&field.as_str()));
     Rejection::undo_conflict(&fields).into()
 }
 
@@ -16,10 +22,7 @@ pub(super) fn violated(tx: &Tx<'_>, error: Error, claimed: &Claimed<'_>) -> Erro
         return error;
     };
     let own = claimed.entity.kind();
-    let snapshot = claimed.requested.as_ref().or(claimed.expected.as_ref());
-    let fields = snapshot.into_iter().flat_map(|snapshot| snapshot.members().keys());
-    let tracked = fields.filter(|field| claimed.entity.tracking().is_tracked(field));
-    let fields = constrained_fields(constraint, own, tracked);
+    let fields = conflicting_fields(claimed, constraint);
     // A removal violates the foreign keys of rows that refer to the resource; they may be of its own kind.
     let is_referenced = claimed.requested.is_none() && constraint.ends_with("_fkey");
     let kinds = tx.context().platform().registry().entities();
@@ -30,6 +33,43 @@ pub(super) fn violated(tx: &Tx<'_>, error: Error, claimed: &Claimed<'_>) -> Erro
         Some(kind) if is_referenced || (fields.is_empty() && kind != own) => conflict(vec![kind.to_owned()]),
         _ => conflict(fields),
     }
+}
+
+/// Returns the constrained fields of the resource that the restore changes. A resource that returns gets all of its fields back; those that say where it
+/// belongs are in most keys, and are not what another record has taken.
+fn conflicting_fields(claimed: &Claimed<'_>, constraint: &str) -> Vec<String> {
+    let (entity, tracking) = (claimed.entity, claimed.entity.tracking());
+    let (expected, requested) = (claimed.expected.as_ref(), claimed.requested.as_ref());
+    let Some(snapshot) = requested.or(expected) else {
+        return Vec::new();
+    };
+    let listed = entity.fields_of_constraint(constraint);
+    let constrained = if listed.is_empty() {
+        let counted = snapshot.members().keys().filter(|field| tracking.is_counted(field));
+        constrained_fields(constraint, entity.kind(), counted)
+    } else {
+        listed.iter().map(|field| (*field).to_owned()).collect()
+    };
+    let changes = changes::between(tracking, expected, requested);
+    let returns = expected.is_none() && constraint.ends_with("_key");
+    let parent = entity.parent(snapshot).map(|parent| json!(parent.id));
+    let is_placement = |field: &str| {
+        let value = snapshot.get(field);
+        field == "organizationId" || (value.is_some() && value == parent.as_ref())
+    };
+    preferred(constrained, |field| {
+        changes.contains_key(field) && !(returns && is_placement(field))
+    })
+}
+
+/// Returns the fields that are the reason, or all of them if none is.
+fn preferred(fields: Vec<String>, is_reason: impl Fn(&str) -> bool) -> Vec<String> {
+    let reasons: Vec<String> = fields
+        .iter()
+        .filter(|field| is_reason(field.as_str()))
+        .cloned()
+        .collect();
+    if reasons.is_empty() { fields } else { reasons }
 }
 
 /// Returns the kind of the resources that have rows in a table: `<module>_<plural>`, or `<module>_<entity>_<plural>` if the rows are parts of a resource.
@@ -119,6 +159,23 @@ mod tests {
                 "{constraint}"
             );
         }
+    }
+
+    #[test]
+    fn the_fields_of_a_conflict_are_those_that_the_restore_changes() {
+        let fields = || ["organizationId", "sku"].map(str::to_owned).to_vec();
+
+        assert_eq!(preferred(fields(), |field| field == "sku"), ["sku"]);
+        assert_eq!(preferred(fields(), |_| false), fields());
+    }
+
+    #[test]
+    fn a_conflict_does_not_name_the_id_and_the_times_of_a_record() {
+        let fields = ["createdAt", "id", "name", "updatedAt"].map(str::to_owned).to_vec();
+
+        let rejection = conflict(fields).to_rejection();
+
+        assert_eq!(rejection.members["fields"], json!(["name"]));
     }
 
     #[test]

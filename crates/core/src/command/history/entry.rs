@@ -16,6 +16,8 @@ use crate::command::{CommandInfo, LoggedAction, Tx};
 use crate::context::RequestContext;
 use crate::db::{Prepared, audit_action_logs as logs};
 use crate::error::{Rejection, Result};
+use crate::ids::PLATFORM_TENANT;
+use crate::scope::Scope;
 use crate::time::Timestamp;
 
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -200,6 +202,24 @@ impl Request {
             return Err(self.direction.unavailable());
         }
         context.require(info.features_of(is_own))
+    }
+
+    /// Returns whether the entry is about a global row, and the caller a super administrator who has selected a tenant. The log of such rows is the
+    /// platform's, which can't be selected; the endpoints that write them accept any selection too.
+    pub(super) async fn is_beside_selection(&self) -> Result<bool> {
+        let context = &self.unfiltered;
+        if !context.rights().is_super_admin || context.scope().sees_tenant(PLATFORM_TENANT) {
+            return Ok(false);
+        }
+        let mut connection = context.database().read(&Scope::tenant(PLATFORM_TENANT)).await?;
+        let found: Option<Uuid> = logs::table
+            .filter(logs::tenant_id.eq(PLATFORM_TENANT))
+            .filter(logs::id.eq(self.log_id))
+            .select(logs::id)
+            .first(&mut *connection)
+            .await
+            .optional()?;
+        Ok(found.is_some())
     }
 
     /// Returns the context in which the entry is searched: for a caller limited to organizations, only those in which the caller holds the

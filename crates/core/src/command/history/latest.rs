@@ -39,8 +39,10 @@ impl Request {
         tx.set_now(moved_forward(tx.now(), &snapshots));
         let present = snapshots.remove(&claimed.resource);
         let others = affected::snapshots(tx, affected.iter().copied()).await?;
-        if present.is_some() && !visible.contains(&own) {
-            // It exists, but the caller may not see it.
+        let is_hidden = present.is_some() && !visible.contains(&own);
+        // Deleted since, together with a record that it belongs to: that deletion has no version of this resource.
+        let is_deleted = present.is_none() && claimed.expected.is_some();
+        if is_hidden || is_deleted {
             return Err(self.direction.unavailable());
         }
         let fields = changes::differing(claimed.entity.tracking(), claimed.expected.as_ref(), present.as_ref());
@@ -59,7 +61,7 @@ impl Request {
 
     fn stopped_by(&self, obstacle: Obstacle) -> Error {
         match obstacle {
-            Obstacle::Hidden => self.direction.unavailable(),
+            Obstacle::Unavailable => self.direction.unavailable(),
             Obstacle::Differs(fields) => self.direction.changed(fields),
         }
     }

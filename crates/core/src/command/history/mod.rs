@@ -31,6 +31,7 @@ use crate::db::Recurring;
 use crate::db::audit_action_logs as logs;
 use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
+use crate::scope::Scope;
 
 /// The result of an undo or redo.
 #[derive(Debug, Clone)]
@@ -132,7 +133,13 @@ struct Found {
     place: EntryLocation,
 }
 
-async fn run<A: CommandResponse>(request: Request, response: impl Fn(HistoryOutcome) -> A + Send + Sync) -> Result<A> {
+async fn run<A: CommandResponse>(
+    mut request: Request,
+    response: impl Fn(HistoryOutcome) -> A + Send + Sync,
+) -> Result<A> {
+    if request.is_beside_selection().await? {
+        request.unfiltered = request.unfiltered.with_scope(Scope::system());
+    }
     let context = &request.filtered().await?;
     let mut collisions = Collisions::default();
     loop {

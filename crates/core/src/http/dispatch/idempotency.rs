@@ -72,5 +72,10 @@ pub(super) fn replay(stored: &StoredResponse) -> HttpResponse {
     {
         headers.insert(OPERATION, operation);
     }
+    for (name, value) in &stored.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name.as_str()), HeaderValue::from_str(value)) {
+            headers.insert(name, value);
+        }
+    }
     response
 }

@@ -67,9 +67,9 @@ fn data(status: u16, info: &EndpointInfo, inline: bool, schemas: &mut Schemas) -
         .iter()
         .filter(|field| field.status == status)
         .collect();
-    // The cross-cutting rejections have one form for all endpoints of a module.
+    // Some rejections have one form for all endpoints of a module.
     let shapes = match (info.shape, status) {
-        (ErrorShape::OkFalse, 408 | 503) => vec![ErrorShape::Error],
+        (ErrorShape::OkFalse, 503) => vec![ErrorShape::Error],
         (ErrorShape::OkFalse, 403) => vec![ErrorShape::OkFalse, ErrorShape::Error],
         (shape, _) => vec![shape],
     };
@@ -160,7 +160,8 @@ fn description(status: u16) -> &'static str {
     match status {
         400 => {
             "Bad Request: the input violates its schema or a rule that its description states; `details` lists the violations. \
-             A text with the character U+0000 is always invalid, and so is an integer with a fraction, even `1.0`."
+             A text with the character U+0000 is invalid, unless its endpoint responds to every malformed text in another way, and so is an integer \
+             with a fraction, even `1.0`."
         }
         401 => "Unauthorized: the credential is missing, invalid or expired.",
         403 => "Forbidden: a feature is missing, or the target or selection is outside of the caller's rights.",
