@@ -36,7 +36,7 @@ pub enum Error {
 }
 
 impl Error {
-    fn rejection(self) -> Rejection {
+    pub(crate) fn rejection(self) -> Rejection {
         let text = self.to_string();
         match self {
             Self::UserNotFound => Rejection::not_found(text).code("user_not_found"),

@@ -7,6 +7,7 @@ pub mod query;
 mod error;
 mod foreign;
 mod http;
+mod interceptors;
 mod navigation;
 mod values;
 
@@ -39,5 +40,6 @@ fn register(registry: &mut Registry) {
         .command::<commands::ResendInvitation>()
         .command::<commands::ChangeRole>()
         .command::<commands::DeactivateUser>()
-        .command::<commands::ReactivateUser>();
+        .command::<commands::ReactivateUser>()
+        .interceptor(interceptors::KEEP_OWN_ROLE);
 }

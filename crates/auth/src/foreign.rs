@@ -3,6 +3,7 @@
 use backoffice_core::db::Prepared;
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
+use backoffice_directory::query::{InLiveTenant, in_live_tenant};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable, dsl, table};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -38,20 +39,22 @@ pub(crate) struct ShownOrganization {
     pub(crate) logo_url: Option<String>,
 }
 
-/// Returns the tenant of a live organization visible to the caller.
+/// Returns the tenant of a live organization of a live tenant visible to the caller.
 #[dsl::auto_type(no_type_alias)]
 fn reached(context: &RequestContext, id: Uuid) -> _ {
     let owned: Owned<organizations::tenant_id> = context.scope().owns(organizations::tenant_id);
     let within: Within<organizations::id> = context.scope().within(organizations::id);
+    let live: InLiveTenant<organizations::tenant_id> = in_live_tenant(context, organizations::tenant_id);
     organizations::table
         .filter(owned)
         .filter(within)
+        .filter(live)
         .filter(organizations::id.eq(id))
         .filter(organizations::deleted_at.is_null())
         .select(organizations::tenant_id)
 }
 
-/// Returns the tenant of a live organization visible to the caller.
+/// Returns the tenant of a live organization of a live tenant visible to the caller.
 pub(crate) async fn tenant_of_organization(
     connection: &mut AsyncPgConnection,
     context: &RequestContext,

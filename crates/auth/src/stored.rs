@@ -50,7 +50,7 @@ macro_rules! written_rows {
     };
 }
 
-/// Defines `load`, `store` and `remove` of an entity whose rows are physically deleted.
+/// Defines `load`, `store` and `remove` of an entity whose rows belong to no organization and are physically deleted.
 macro_rules! stored_rows {
     ($table:ident) => {
         async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
@@ -61,6 +61,13 @@ macro_rules! stored_rows {
             snapshots(&rows.load(tx.conn()).await?, |row: &Self| row.id)
         }
 
+        crate::stored::restored_rows!($table);
+    };
+}
+
+/// Defines `store` and `remove` of an entity whose rows are physically deleted.
+macro_rules! restored_rows {
+    ($table:ident) => {
         async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
             let rows = rows_of(tx, snapshots)?;
             Self::write(tx, &rows).await?;
@@ -77,4 +84,4 @@ macro_rules! stored_rows {
     };
 }
 
-pub(crate) use {stored_rows, written_rows};
+pub(crate) use {restored_rows, stored_rows, written_rows};

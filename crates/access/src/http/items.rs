@@ -48,7 +48,7 @@ struct AccessInvite {
     sent_at: Option<Timestamp>,
     /// When the link stops working.
     expires_at: Timestamp,
-    /// Whether the link had stopped working when this response was sent. A 304 does not renew it: compare `expiresAt`.
+    /// Whether the link has stopped working.
     expired: bool,
     /// Whether the mail was sent.
     email_sent: bool,
@@ -66,16 +66,21 @@ impl AccessInvite {
 }
 
 impl AccessUser {
+    /// Creates the item. While the invitation can still expire, the response has no entity tag: `expired` changes without a change of the user.
     pub(super) fn new(ctx: &RequestContext, user: TeamUser, beside: BesideUser) -> Self {
         let status = user.status();
         let invitation = beside.invitation.filter(|_| status == UserStatus::Invited);
+        let invite = invitation.map(|invitation| AccessInvite::new(invitation, ctx.now()));
+        if invite.is_some_and(|invite| !invite.expired) {
+            ctx.omit_entity_tag();
+        }
         Self {
             id: user.id,
             name: user.name.unwrap_or_else(|| user.email.clone()),
             email: user.email,
             role: beside.role.map(crate::TeamRole::as_str),
             status: status.as_str(),
-            invite: invitation.map(|invitation| AccessInvite::new(invitation, ctx.now())),
+            invite,
             organization_id: user.organization_id,
             created_at: user.created_at,
             updated_at: user.updated_at,

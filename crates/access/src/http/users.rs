@@ -1,7 +1,7 @@
 //! The list of users, and one of them.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Json, Path, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Json, Path, Query, QueryInput, Routes, requires};
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::{Detail, RequestContext, Result, Violations};
 use serde::Deserialize;
@@ -82,9 +82,16 @@ impl AccessUserQuery {
     }
 }
 
+impl QueryInput for AccessUserQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.role(violations);
+        self.status(violations);
+    }
+}
+
 async fn list_access_users(
     ctx: RequestContext,
-    query: Query<AccessUserQuery>,
+    query: CheckedQuery<AccessUserQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<Page<AccessUser>>> {
     let query = query.0;

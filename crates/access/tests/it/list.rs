@@ -1,6 +1,8 @@
 //! The list of users, and one of them.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::login;
+use backoffice_test_support::{Duration, TestResponse, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -109,11 +111,23 @@ async fn invalid_parameters_have_one_code() {
         let rejected = fixture.app.get(&fixture.a.token, &format!("{USERS}?{query}")).await;
         assert_eq!(rejection(&rejected), (400, "invalid_query"), "{query}");
     }
-    let (_, both) = fixture
-        .app
-        .get(&fixture.a.token, &format!("{USERS}?role=boss&status=asleep&page=0"))
-        .await;
-    assert_eq!(both["details"].as_array().map(Vec::len), Some(3), "{both}");
+    for (query, expected) in [
+        ("role=boss&status=asleep&page=0", vec!["page", "role", "status"]),
+        (
+            "role=boss&status=asleep&pageSize=x&page=0",
+            vec!["page", "pageSize", "role", "status"],
+        ),
+        (
+            "role=boss&status=asleep&tenantId=zz",
+            vec!["role", "status", "tenantId"],
+        ),
+    ] {
+        let rejected = fixture.app.get(&fixture.a.token, &format!("{USERS}?{query}")).await;
+        assert_eq!(rejection(&rejected), (400, "invalid_query"), "{query}");
+        let mut paths: Vec<&str> = details(&rejected.1).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, expected, "{query}");
+    }
 }
 
 #[actix_web::test]
@@ -201,35 +215,64 @@ async fn a_list_costs_the_same_statements_for_one_and_for_many_users() {
     assert_eq!(list().await, few);
 }
 
+/// Reads a path as the caller, who has this entity tag.
+async fn get(fixture: &Fixture, token: &str, path: &str, tag: Option<&str>) -> TestResponse {
+    let mut request = fixture.app.request(Method::GET, path).bearer(token);
+    if let Some(tag) = tag {
+        request = request.header("If-None-Match", tag);
+    }
+    request.send().await
+}
+
 #[actix_web::test]
 async fn a_list_is_not_sent_again_until_a_user_changes() {
     let fixture = Fixture::new().await;
-    let id = fixture.invited("anna@example.com", "viewer").await;
-    let get = async |tag: Option<&str>| {
-        let mut request = fixture.app.request(Method::GET, USERS).bearer(&fixture.a.token);
-        if let Some(tag) = tag {
-            request = request.header("If-None-Match", tag);
-        }
-        request.send().await
-    };
-    let tag = get(None).await.header("etag").expect("a tag");
-    assert_eq!(get(Some(&tag)).await.status, 304);
+    let list = async |tag: Option<&str>| get(&fixture, &fixture.a.token, USERS, tag).await;
+    let tag = list(None).await.header("etag").expect("a tag");
+    assert_eq!(list(Some(&tag)).await.status, 304);
 
     fixture.app.mail().reject(true);
-    assert_eq!(
-        fixture.post_to(&fixture.a.token, id, "resend-invite").await.1["emailSent"],
-        false
-    );
-    let unsent = get(Some(&tag)).await;
+    let id = fixture.invited("anna@example.com", "viewer").await;
+    let unsent = list(Some(&tag)).await;
 
     let emails_sent = |body: &Value| body["items"][0]["invite"]["emailSent"].clone();
     assert_eq!((unsent.status, emails_sent(&unsent.json())), (200, json!(false)));
-    let tag = unsent.header("etag").expect("a tag");
     fixture.app.mail().reject(false);
     assert_eq!(
         fixture.post_to(&fixture.a.token, id, "resend-invite").await.1["emailSent"],
         true
     );
-    let sent = get(Some(&tag)).await;
+    let sent = list(Some(&tag)).await;
     assert_eq!((sent.status, emails_sent(&sent.json())), (200, json!(true)));
+}
+
+#[actix_web::test]
+async fn a_response_has_no_tag_while_an_invitation_can_still_expire() {
+    let fixture = Fixture::new().await;
+    let id = fixture.invited("anna@example.com", "viewer").await;
+    let (list, item) = (format!("{USERS}?status=invited"), format!("{USERS}/{id}"));
+    for path in [&list, &item] {
+        let pending = get(&fixture, &fixture.a.token, path, None).await;
+        assert_eq!((pending.status, pending.header("etag")), (200, None), "{path}");
+    }
+    // Lists without this user keep their tags.
+    let active = get(&fixture, &fixture.a.token, &format!("{USERS}?status=active"), None).await;
+    assert!(active.header("etag").is_some());
+
+    let expired = |path: &str, body: &Value| match path == item {
+        true => body["invite"]["expired"].clone(),
+        false => body["items"][0]["invite"]["expired"].clone(),
+    };
+    for path in [&list, &item] {
+        fixture.app.advance(Duration::hours(48));
+        let admin = login(&fixture.app, "admin@alpha.test").await;
+        let first = get(&fixture, &admin, path, None).await;
+        assert_eq!(expired(path, &first.json()), json!(true), "{path}");
+        let tag = first.header("etag").expect("a tag");
+        assert_eq!(get(&fixture, &admin, path, Some(&tag)).await.status, 304, "{path}");
+
+        assert_eq!(fixture.post_to(&admin, id, "resend-invite").await.0, 200);
+        let renewed = get(&fixture, &admin, path, Some(&tag)).await;
+        assert_eq!(expired(path, &renewed.json()), json!(false), "{path}");
+    }
 }

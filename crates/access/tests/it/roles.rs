@@ -103,6 +103,46 @@ async fn only_the_role_of_the_team_is_replaced_and_an_undo_restores_it() {
 }
 
 #[actix_web::test]
+async fn callers_change_their_own_role_neither_by_undo_nor_by_redo() {
+    let fixture = Fixture::new().await;
+    fixture.role("Lead", &["access.*", "audit_logs.*"], None).await;
+    let (lead, token) = fixture.user("lead@alpha.test", &["Lead", "dispatcher"]).await;
+    let path = format!("{USERS}/{lead}");
+    let changed = fixture
+        .app
+        .send(&fixture.a.token, Method::PUT, &path, json!({"role": "viewer"}))
+        .await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let conflict = |(status, body): (u16, Value)| (status, body["code"].clone(), body["fields"].clone());
+    let own = (400, json!("undo_conflict"), json!(["roleIds"]));
+
+    let undone = fixture.app.undo(&token, &changed).await;
+
+    assert_eq!(conflict(undone), own);
+    assert_eq!(fixture.user_of(lead).await["role"], "viewer");
+    let (status, body) = fixture.app.undo(&fixture.a.token, &changed).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(conflict(fixture.app.redo(&token, &changed).await), own);
+    assert_eq!(fixture.user_of(lead).await["role"], "dispatcher");
+
+    // Changes of other users are undone and redone by the same caller.
+    let (other, _) = fixture.user("other@alpha.test", &["dispatcher"]).await;
+    let changed = fixture
+        .app
+        .send(
+            &fixture.a.token,
+            Method::PUT,
+            &format!("{USERS}/{other}"),
+            json!({"role": "viewer"}),
+        )
+        .await;
+    let (status, body) = fixture.app.undo(&token, &changed).await;
+    assert_eq!(status, 200, "{body}");
+    let (status, body) = fixture.app.redo(&token, &changed).await;
+    assert_eq!(status, 200, "{body}");
+}
+
+#[actix_web::test]
 async fn a_changed_role_is_announced_with_its_name() {
     let fixture = Fixture::new().await;
     let id = fixture.invited("anna@example.com", "viewer").await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Target;
-use backoffice_core::http::{Access, Json, Query, Routes, requires};
+use backoffice_core::http::{Access, CheckedQuery, Json, Query, QueryInput, Routes, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::{ById, Page, PageQuery, Window};
 use backoffice_core::{ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Violations};
@@ -46,6 +46,18 @@ struct UserConsentsQuery {
     /// The user.
     #[param(value_type = Uuid)]
     user_id: Option<String>,
+}
+
+impl UserConsentsQuery {
+    fn user(&self) -> Result<Uuid> {
+        required_id("userId", self.user_id.as_deref(), "Invalid userId")
+    }
+}
+
+impl QueryInput for UserConsentsQuery {
+    fn validate(&self, violations: &mut Violations) {
+        violations.keep(self.user());
+    }
 }
 
 /// A consent.
@@ -96,12 +108,14 @@ fn item(accounts: &Accounts, row: Consent) -> ConsentItem {
 
 async fn list_user_consents(
     ctx: RequestContext,
-    query: Query<UserConsentsQuery>,
+    query: CheckedQuery<UserConsentsQuery>,
     page: Query<PageQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<ConsentPage>> {
-    let id = required_id("userId", query.0.user_id.as_deref(), "Invalid userId")?;
-    let (window, ids) = listed(page.0, &by_id.0)?;
+    let mut violations = Violations::default();
+    let id = violations.keep(query.0.user());
+    let (window, ids) = listed(page.0, &by_id.0, &mut violations);
+    violations.check()?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let mut connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;
@@ -118,10 +132,8 @@ async fn list_user_consents(
 }
 
 /// Returns the requested page and ids.
-fn listed(page: PageQuery, by_id: &ById) -> Result<(Window, Option<Vec<Uuid>>)> {
-    let mut violations = Violations::default();
-    let listed = (violations.keep(page.window()), violations.keep(by_id.requested()));
-    violations.check().map(|()| listed)
+fn listed(page: PageQuery, by_id: &ById, violations: &mut Violations) -> (Window, Option<Vec<Uuid>>) {
+    (violations.keep(page.window()), violations.keep(by_id.requested()))
 }
 
 async fn list_own_consents(
@@ -130,7 +142,9 @@ async fn list_own_consents(
     by_id: Query<ById>,
 ) -> Result<Json<ConsentPage>> {
     let id = ctx.user_id()?;
-    let (window, ids) = listed(page.0, &by_id.0)?;
+    let mut violations = Violations::default();
+    let (window, ids) = listed(page.0, &by_id.0, &mut violations);
+    violations.check()?;
     let accounts: Arc<Accounts> = ctx.call().provided()?;
     let tenant = ctx.identity().tenant;
     let connection = ctx.database().read(&Scope::tenant(tenant)).await?;

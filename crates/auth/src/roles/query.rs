@@ -10,6 +10,7 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Page, Window};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use backoffice_directory::query::in_live_tenant;
 use diesel::dsl::{Filter, auto_type, count_star, exists, not, select};
 use diesel::pg::Pg;
 use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
@@ -73,9 +74,11 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
     roles::table.filter(scope.owns_or_global(roles::tenant_id))
 }
 
-/// Returns the roles that the caller may see: only super administrators see roles with the super-admin flag.
+/// Returns the roles that the caller may see, without those of deleted tenants: only super administrators see roles with the super-admin flag.
 pub(crate) fn visible<'a>(context: &RequestContext) -> roles::BoxedQuery<'a, Pg> {
-    let query = in_scope(context.scope()).into_boxed();
+    let query = in_scope(context.scope())
+        .filter(in_live_tenant(context, roles::tenant_id))
+        .into_boxed();
     if context.rights().is_super_admin {
         return query;
     }
@@ -99,6 +102,7 @@ pub(crate) async fn lock(
 ) -> Result<Vec<LockedRow>> {
     let rows = in_scope(context.scope()).filter(roles::id.one_of(ids));
     if context.rights().is_super_admin {
+        let rows = rows.filter(in_live_tenant(context, roles::tenant_id));
         let rows = rows.order(roles::id).select(Role::as_select()).for_update();
         return Ok(crud::locked(rows.load::<Role>(&mut &*connection).await?));
     }
@@ -201,12 +205,15 @@ fn page_of_tenant(
     filter: &RoleFilter,
     window: Window,
 ) -> BoxedSqlQuery<'static, Pg, SqlQuery> {
-    let mut conditions = String::new();
-    if !context.rights().is_super_admin {
-        conditions.push_str(
-            " and id <> all (array(select a.role_id from auth_role_acls a where a.tenant_id = auth_tenant and a.is_super_admin))",
-        );
-    }
+    // Only super administrators see roles with the super-admin flag, and only they can name a deleted tenant.
+    let mut conditions = String::from(match context.rights().is_super_admin {
+        true => {
+            " and not exists (select from directory_tenants d where d.tenant_id = auth_tenant and d.deleted_at is not null)"
+        }
+        false => {
+            " and id <> all (array(select a.role_id from auth_role_acls a where a.tenant_id = auth_tenant and a.is_super_admin))"
+        }
+    });
     let mut number = 2;
     let mut next = || {
         number += 1;
@@ -260,7 +267,7 @@ fn page_of_tenant(
     statement
 }
 
-/// A global role is held in all tenants; `$in_tenant` limits the holders in the index.
+/// A global role is held in all tenants; `$in_tenant` limits the holders to visible tenants. A single one is a condition of the index.
 macro_rules! beside {
     ($in_tenant:literal) => {
         concat!(
@@ -307,7 +314,12 @@ async fn beside(
                 let statement = statement(beside!(" and l.tenant_id = $3")).bind::<SqlUuid, _>(tenant);
                 Prepared(statement).load(&mut connection).await?
             }
-            VisibleTenants::All => Prepared(statement(beside!(""))).load(&mut connection).await?,
+            VisibleTenants::All => {
+                let statement = statement(beside!(
+                    " and not exists (select from directory_tenants d where d.tenant_id = l.tenant_id and d.deleted_at is not null)"
+                ));
+                Prepared(statement).load(&mut connection).await?
+            }
         };
         Ok(rows.into_iter().map(|row| {
             let role = BesideRole {
@@ -360,13 +372,19 @@ pub(crate) async fn resolve(
     Ok(if missing.is_empty() { Ok(resolved) } else { Err(missing) })
 }
 
-/// Whether a user holds the role.
-pub(crate) async fn is_held(connection: &mut AsyncPgConnection, tenant: Uuid, role: Uuid) -> Result<bool> {
+/// Whether a user of a tenant that is not deleted holds the role.
+pub(crate) async fn is_held(
+    connection: &mut AsyncPgConnection,
+    context: &RequestContext,
+    tenant: Uuid,
+    role: Uuid,
+) -> Result<bool> {
     use crate::schema::auth_user_roles as links;
     let held: bool = select(exists(
         links::table
             .filter(links::role_tenant_id.eq(tenant))
-            .filter(links::role_id.eq(role)),
+            .filter(links::role_id.eq(role))
+            .filter(in_live_tenant(context, links::tenant_id)),
     ))
     .get_result(connection)
     .await?;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backoffice_core::http::Json;
 use backoffice_core::{RequestContext, Result};
+use backoffice_directory::query::in_live_tenant;
 use diesel::sql_types::{Array, Nullable, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, NullableExpressionMethods, QueryDsl, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
@@ -15,14 +16,15 @@ use super::{query, seed};
 use crate::Error;
 use crate::schema::auth_roles as roles;
 
-/// Creates the roles of modules that tenants lack, and gives the seeded roles of all tenants, or of one, the default grants that they never had. Returns
-/// the number of grants. A role that was not seeded gets none: if it has the name of a module's role, the module uses it as it is.
+/// Creates the roles of modules that tenants lack, and gives the seeded roles of all live tenants, or of one, the default grants that they never had.
+/// Returns the number of grants. A role that was not seeded gets none: if it has the name of a module's role, the module uses it as it is.
 ///
 /// # Errors
 /// If the database can't be reached.
 pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Result<usize> {
     let mut connection = context.read().await?;
     let mut query = query::in_scope(context.scope())
+        .filter(in_live_tenant(context, roles::tenant_id))
         .filter(roles::seeded_as.is_not_null())
         .select((roles::id, roles::seeded_as.assume_not_null()))
         .order((roles::tenant_id, roles::id))

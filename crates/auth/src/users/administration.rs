@@ -3,6 +3,7 @@
 use backoffice_core::http::{CreatedId, Json};
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Patch, Rejection, RequestContext, Result};
+use backoffice_directory::query::in_live_tenant;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable};
@@ -183,6 +184,7 @@ pub async fn set_active(context: &RequestContext, address: &str, tenant: Option<
 pub async fn find_account(context: &RequestContext, address: &str, tenant: Option<Uuid>) -> Result<Uuid> {
     let mut connection = context.read().await?;
     let mut query = query::in_scope(context.scope())
+        .filter(in_live_tenant(context, users::tenant_id))
         .filter(users::email_norm.eq(email::normalized(address)))
         .select(users::id)
         .limit(2)
@@ -201,13 +203,14 @@ pub async fn find_account(context: &RequestContext, address: &str, tenant: Optio
     }
 }
 
-/// Returns all accounts, by tenant and address; at most 1000.
+/// Returns all accounts of tenants that are not deleted, by tenant and address; at most 1000.
 ///
 /// # Errors
 /// If the database can't be reached.
 pub async fn list_accounts(context: &RequestContext) -> Result<Vec<AccountSummary>> {
     let mut connection = context.read().await?;
     Ok(query::in_scope(context.scope())
+        .filter(in_live_tenant(context, users::tenant_id))
         .order((users::tenant_id, users::email_norm))
         .limit(1000)
         .select((users::id, users::tenant_id, users::email, users::name, users::is_active))

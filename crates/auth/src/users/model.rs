@@ -258,7 +258,9 @@ impl Entity for User {
         if signed_out {
             crate::sessions::session::end_all(tx, step.id, None, "account_closed").await?;
         }
-        let moved = step.to.is_some() && address(step.to) != address(Some(from));
+        let moved = step
+            .to
+            .is_some_and(|to| normalized_address(to) != normalized_address(from));
         if signed_out || moved {
             one_time_token::void(tx, step.id, None).await?;
         }
@@ -329,6 +331,12 @@ async fn notify_old_address(tx: &mut Tx<'_>, from: &Snapshot) -> Result<()> {
 
 fn address(snapshot: Option<&Snapshot>) -> Option<&serde_json::Value> {
     snapshot.and_then(|snapshot| snapshot.get("email"))
+}
+
+/// Returns the address in the form in which addresses are compared: another spelling is still the user's address.
+fn normalized_address(snapshot: &Snapshot) -> Option<String> {
+    let address = address(Some(snapshot)).and_then(serde_json::Value::as_str);
+    address.map(email::normalized)
 }
 
 fn is_active(snapshot: &Snapshot) -> bool {

@@ -9,6 +9,7 @@ use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Keys, Page, Start, Window, find_with};
 use backoffice_core::scope::{Owned, VisibleTenants};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
+use backoffice_directory::query::in_live_tenant;
 use diesel::dsl::{Filter, IsNull, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Jsonb, Nullable, Text, Uuid as SqlUuid};
@@ -33,6 +34,8 @@ pub struct RoleOfUser {
     pub id: Uuid,
     /// The name.
     pub name: String,
+    /// Whether the role has the super-admin flag: only super administrators see it.
+    pub is_hidden: bool,
 }
 
 /// A user in a list.
@@ -63,7 +66,7 @@ pub struct UserSummary {
 }
 
 /// What lists show beside a user.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct BesideUser {
     /// Name of the tenant.
     pub tenant_name: Option<String>,
@@ -115,6 +118,7 @@ fn visible<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     let scope = context.scope();
     let query = in_scope(scope)
         .filter(scope.within(users::organization_id))
+        .filter(in_live_tenant(context, users::tenant_id))
         .into_boxed();
     match visible_among_scope(context) {
         Some(condition) => query.filter(condition),
@@ -230,7 +234,7 @@ pub(crate) async fn password_hash(
     Ok(hash.flatten())
 }
 
-/// Returns a page of users, by e-mail address, with what is shown beside them, and their total.
+/// Returns a page of users, by e-mail address, with what the caller sees beside them, and their total.
 ///
 /// # Errors
 /// If the database can't be reached.
@@ -240,7 +244,11 @@ pub async fn list(
     filter: &UserFilter,
     window: Window,
 ) -> Result<Page<(UserSummary, Arc<BesideUser>)>> {
-    let found = find_with(context, connection, FIND, User::KIND, filter.pattern.as_deref()).await?;
+    let find = match context.rights().is_super_admin {
+        true => FIND,
+        false => FIND_BY_VISIBLE,
+    };
+    let found = find_with(context, connection, find, User::KIND, filter.pattern.as_deref()).await?;
     let filter = &UserFilter {
         found,
         ..filter.clone()
@@ -273,14 +281,26 @@ pub async fn list(
     let mut beside = beside(connection, context, &page.items).await?;
     Ok(page.map(|user| {
         let known = beside.remove(&user.id);
-        (user, known.unwrap_or_default())
+        (user, shown(context, known.unwrap_or_default()))
     }))
+}
+
+/// Returns what the caller sees beside a user. The cache has the hidden roles too, because super administrators of a tenant share it.
+fn shown(context: &RequestContext, known: Arc<BesideUser>) -> Arc<BesideUser> {
+    if context.rights().is_super_admin || !known.roles.iter().any(|role| role.is_hidden) {
+        return known;
+    }
+    let mut shown = Arc::unwrap_or_clone(known);
+    shown.roles.retain(|role| !role.is_hidden);
+    Arc::new(shown)
 }
 
 /// One look-up for all users of a page. The rows of the arrays are few, so each name is found by its key.
 const BESIDE: &str = "\
 select u.id, t.name as tenant_name, o.name as organization_name, \
-    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name_norm, r.id) \
+    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'is_hidden', exists ( \
+            select from auth_role_acls a where a.tenant_id = r.tenant_id and a.role_id = r.id and a.is_super_admin)) \
+            order by r.name_norm, r.id) \
         from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
         where l.tenant_id = u.tenant_id and l.user_id = u.id), '[]') as roles \
 from unnest($1, $2, $3) as u (tenant_id, id, organization_id) \
@@ -299,7 +319,7 @@ struct BesideRow {
     roles: Value,
 }
 
-/// Returns what is shown beside these users.
+/// Returns what is known beside these users.
 async fn beside(
     mut connection: &AsyncPgConnection,
     context: &RequestContext,
@@ -363,8 +383,11 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter) -> users::BoxedQu
 }
 
 /// The users that match a search, for [`find_with`]. Texts of organizations and of the tenant's roles come from the index too; the platform's roles
-/// are few.
-const FIND: &str = "\
+/// are few. `$visible` limits the roles `b` that are searched.
+macro_rules! find {
+    ($visible:literal) => {
+        concat!(
+            "\
 with u as materialized (select app_find_texts($1, $2, $3, $4, $5) as ids), \
 o as materialized (select app_find_texts($1, 'directory.organization', $3, $4, $5) as ids), \
 r as materialized (select app_find_texts($1, 'auth.role', $3, $4, $5) as ids) \
@@ -375,21 +398,41 @@ select case when greatest(cardinality(u.ids), cardinality(o.ids), cardinality(r.
         select b.id from directory_organizations b where b.tenant_id = $1 and b.id = any(o.ids) and b.name ilike x.pattern)) limit $5) \
     union all (select l.user_id from auth_user_roles l \
         where l.tenant_id = $1 and l.role_tenant_id = $1 and l.role_id = any(array( \
-            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and position($4 in b.name_norm) > 0)) limit $5) \
+            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and position($4 in b.name_norm) > 0",
+            $visible,
+            ")) limit $5) \
     union all (select l.user_id from auth_user_roles l \
         where l.tenant_id = $1 and l.role_tenant_id = '00000000-0000-0000-0000-000000000000' and l.role_id = any(array( \
             select b.id from auth_roles b \
-            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and position($4 in b.name_norm) > 0)) limit $5) \
+            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and position($4 in b.name_norm) > 0",
+            $visible,
+            ")) limit $5) \
     limit $5) end as ids \
-from u, o, r, (select '%' || regexp_replace($3, '([%_\\\\])', '\\\\\\1', 'g') || '%' as pattern) x";
+from u, o, r, (select '%' || regexp_replace($3, '([%_\\\\])', '\\\\\\1', 'g') || '%' as pattern) x"
+        )
+    };
+}
 
-/// Returns the condition that the address, the name, the organization's name or the name of a role matches. The organizations and roles are searched
-/// once, not for each user. Addresses and names of roles are compared in lower case, which is stored.
+/// Finds users by all of their roles, for super administrators.
+const FIND: &str = find!("");
+/// Finds users by the roles that other callers see.
+const FIND_BY_VISIBLE: &str = find!(
+    " and not exists (select from auth_role_acls c where c.tenant_id = b.tenant_id and c.role_id = b.id and c.is_super_admin)"
+);
+/// The same condition on a role `r`.
+const IS_VISIBLE: &str = " and not exists (select from auth_role_acls c where c.tenant_id = r.tenant_id and c.role_id = r.id and c.is_super_admin)";
+
+/// Returns the condition that the address, the name, the organization's name or the name of a role that the caller sees matches. The organizations
+/// and roles are searched once, not for each user. Addresses and names of roles are compared in lower case, which is stored.
 fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression<users::table, Pg, SqlType = Bool>> {
     // For a caller of all tenants, the conditions on the tenant hold for every one: no id is less than the nil UUID.
     let (equal, one_of, tenant) = match context.scope().visible_tenants {
         VisibleTenants::Tenant(tenant) => ("=", "= any", tenant),
         VisibleTenants::All => (">=", ">= all", Uuid::nil()),
+    };
+    let visible = match context.rights().is_super_admin {
+        true => "",
+        false => IS_VISIBLE,
     };
     let (lower, pattern) = (pattern.to_lowercase(), pattern.to_owned());
     Box::new(
@@ -413,6 +456,6 @@ fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression
             .bind::<Array<SqlUuid>, _>(vec![tenant, PLATFORM_TENANT])
             .sql(") and r.name_norm like ")
             .bind::<Text, _>(lower)
-            .sql("))"),
+            .sql(&format!("{visible}))")),
     )
 }

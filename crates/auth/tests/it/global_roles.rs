@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;
-use backoffice_test_support::TestResponse;
+use backoffice_test_support::{REDO, TestResponse, UNDO};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -45,7 +45,7 @@ async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_st
         assert_eq!(written.status, 200, "{method} {path}: {}", written.text());
         assert_ne!(after, before, "{method} {path}");
 
-        // The log entry belongs to the platform, so it is found without a selected tenant.
+        // The log entry belongs to the platform; it is found with any selection, like the role.
         let (undone, why) = fixture.app.undo(&fixture.root, &written).await;
         assert_eq!(undone, 200, "{method} {path}: {why}");
         assert_eq!(snapshot().await, before, "{method} {path}");
@@ -53,6 +53,63 @@ async fn acc_30_a_global_role_is_written_whatever_tenant_is_selected_and_each_st
         assert_eq!(redone, 200, "{method} {path}: {why}");
         assert_eq!(snapshot().await, after, "{method} {path}");
     }
+}
+
+#[actix_web::test]
+async fn acc_30_a_selected_tenant_does_not_keep_a_super_administrator_from_undoing_a_global_role() {
+    let fixture = Fixture::new().await;
+    let created = in_tenant(&fixture, Method::POST, "/auth/roles", Some(json!({"name": "Auditor"}))).await;
+    let write = created.undoable_write();
+    let undo = json!({"undoToken": write.token});
+    let count = format!("auth_roles where id = '{}'", id_of(&created.json()));
+    let before = fixture.app.snapshot().await;
+
+    let (status, rejected) = fixture.app.post(&fixture.a.token, UNDO, undo.clone()).await;
+
+    assert_eq!(
+        (status, &rejected["error"]),
+        (400, &json!("Undo token not available")),
+        "an administrator of a tenant"
+    );
+    assert_eq!(fixture.app.snapshot().await, before);
+    let undone = in_tenant(&fixture, Method::POST, UNDO, Some(undo)).await;
+    assert_eq!(undone.status, 200, "{}", undone.text());
+    assert_eq!(fixture.app.count(&count).await, 0);
+    let redo = json!({"logId": write.log_id});
+    let (status, rejected) = fixture.app.post(&fixture.a.token, REDO, redo.clone()).await;
+    assert_eq!((status, &rejected["error"]), (400, &json!("Redo target not available")));
+    let redone = in_tenant(&fixture, Method::POST, REDO, Some(redo)).await;
+    assert_eq!(redone.status, 200, "{}", redone.text());
+    assert_eq!(fixture.app.count(&count).await, 1);
+    // Entries and events are the platform's, as those of the creation.
+    let tenants = format!(
+        "select tenant_id from audit_action_logs where resource_id = '{}' \
+         union select tenant_id from core_outbox_events where name like 'audit_logs.action.%'",
+        id_of(&created.json())
+    );
+    assert_eq!(fixture.app.rows(&tenants).await, [json!({"tenant_id": Uuid::nil()})]);
+}
+
+#[actix_web::test]
+async fn an_entry_of_another_tenant_than_the_selected_one_stays_out_of_reach() {
+    let fixture = Fixture::new().await;
+    let foreign = fixture
+        .app
+        .send(
+            &fixture.b.token,
+            Method::POST,
+            "/auth/roles",
+            json!({"name": "Foreign"}),
+        )
+        .await;
+    let undo = json!({"undoToken": foreign.undoable_write().token});
+
+    let rejected = in_tenant(&fixture, Method::POST, UNDO, Some(undo)).await;
+
+    assert_eq!(
+        (rejected.status, &rejected.json()["error"]),
+        (400, &json!("Undo token not available"))
+    );
 }
 
 #[actix_web::test]

@@ -73,6 +73,61 @@ async fn a_user_who_left_the_organizations_of_the_caller_gets_no_acl_back() {
 }
 
 #[actix_web::test]
+async fn the_entry_of_an_own_acl_belongs_to_the_organization_of_its_user() {
+    let fixture = Fixture::new().await;
+    let north = fixture.organization("North", None).await;
+    let features = ["audit_logs.*", "auth.acl.manage", "auth.users.*"];
+    fixture.role("Local", &features, Some(&[north])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
+    let tenant = Some(fixture.a.id);
+    let user = account(&fixture.app, tenant, Some(north), "ann@alpha.test", &[], false).await;
+    let acl = json!({"userId": user, "features": ["auth.users.list"], "organizations": [north]});
+
+    let given = write(&fixture, &fixture.a.token, Method::PUT, USER_ACL, acl).await;
+
+    let path = format!("/audit_logs/audit-logs/actions?resourceKind=auth.user_acl&resourceId={user}");
+    let entries = fixture.app.read(&local, &path).await;
+    let items = entries["items"].as_array().expect("items");
+    let shown: Vec<&Value> = items.iter().map(|entry| &entry["organizationId"]).collect();
+    assert_eq!(shown, [&json!(north)], "{entries}");
+    let events = "select name, payload ->> 'organizationId' as organization from core_outbox_events \
+                  where name like 'auth.user_acl.%'";
+    assert_eq!(
+        fixture.app.rows(events).await,
+        [json!({"name": "auth.user_acl.updated", "organization": north})]
+    );
+    let undone = fixture.app.undo(&local, &given).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
+}
+
+#[actix_web::test]
+async fn an_own_acl_is_restored_in_whatever_organization_its_user_is_now() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let north = fixture.organization("North", None).await;
+    let south = fixture.organization("South", None).await;
+    let tenant = Some(fixture.a.id);
+    let user = account(&fixture.app, tenant, Some(north), "ann@alpha.test", &[], false).await;
+    let acl = |features: &str| json!({"userId": user, "features": [features]});
+    let stored = async || {
+        let path = format!("{USER_ACL}?userId={user}");
+        fixture.app.read(token, &path).await["features"].clone()
+    };
+    write(&fixture, token, Method::PUT, USER_ACL, acl("auth.users.list")).await;
+    let widened = write(&fixture, token, Method::PUT, USER_ACL, acl("auth.users.*")).await;
+    let moved = json!({"id": user, "organizationId": south});
+    write(&fixture, token, Method::PUT, USERS, moved).await;
+
+    let undone = fixture.app.undo(token, &widened).await;
+
+    assert_eq!(undone.0, 200, "{}", undone.1);
+    assert_eq!(stored().await, json!(["auth.users.list"]));
+    let redone = fixture.app.redo(token, &widened).await;
+    assert_eq!(redone.0, 200, "{}", redone.1);
+    assert_eq!(stored().await, json!(["auth.users.*"]));
+}
+
+#[actix_web::test]
 async fn a_deleted_role_gets_no_acl_back() {
     let fixture = Fixture::new().await;
     let token = &fixture.a.token;

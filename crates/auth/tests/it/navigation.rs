@@ -1,4 +1,5 @@
 use actix_web::http::Method;
+use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
@@ -128,6 +129,52 @@ async fn the_first_of_variant_own_settings_and_role_settings_counts() {
     let variant = json!({"settings": hiding("sidebar"), "isActive": true});
     app.post(&user, VARIANTS, variant).await;
     assert_eq!(seen().await, expected(&[("auth", &["users", "roles"])]));
+}
+
+/// Returns the caller's roles, as the profile and the menu name them, and the caller's own sections. The node has just read the revocations, so it
+/// uses the identities in its cache.
+async fn named(node: &TestApp, token: &str) -> (Value, Value, Vec<(String, Vec<String>)>) {
+    node.poll_revocations().await;
+    let profile = node.read(token, "/auth/profile").await;
+    let menu = node.read(token, NAV).await;
+    (profile["roles"].clone(), menu["roles"].clone(), own_sections(&menu))
+}
+
+#[actix_web::test]
+async fn acc_8_a_renamed_role_has_its_new_name_at_the_next_request_on_every_node() {
+    let fixture = Fixture::new().await;
+    let (app, admin) = (&fixture.app, &fixture.a.token);
+    let second = app.second_node().await;
+    let first_role = fixture.role("A", &["auth.*"], None).await;
+    let second_role = fixture.role("B", &[], None).await;
+    let (_, user) = fixture.user("ann@alpha.test", &["A", "B"]).await;
+    for (role, item) in [(first_role, "roles"), (second_role, "users")] {
+        let body = json!({"settings": {"hiddenItems": [item]}, "scope": {"type": "role", "roleId": role}});
+        assert_eq!(app.put(admin, PREFERENCES, body).await.0, 200);
+    }
+    let nodes = [app, &second];
+    for node in nodes {
+        node.start_background();
+    }
+    let menu = |shown: &str| expected(&[("auth", &[shown]), ("customization", &["sidebar"])]);
+    let by_a = (json!(["A", "B"]), json!(["A", "B"]), menu("users"));
+    let by_b = (json!(["B", "Z"]), json!(["B", "Z"]), menu("roles"));
+    let is_named = async |expected: &(Value, Value, Vec<(String, Vec<String>)>), step: &str| {
+        for node in nodes {
+            assert_eq!(&named(node, &user).await, expected, "{step}");
+        }
+    };
+    is_named(&by_a, "before").await;
+
+    let body = json!({"id": first_role, "name": "Z"});
+    let renamed = app.send(admin, Method::PUT, "/auth/roles", body).await;
+
+    assert_eq!(renamed.status, 200, "{}", renamed.text());
+    is_named(&by_b, "renamed").await;
+    assert_eq!(app.undo(admin, &renamed).await.0, 200);
+    is_named(&by_a, "undone").await;
+    assert_eq!(app.redo(admin, &renamed).await.0, 200);
+    is_named(&by_b, "redone").await;
 }
 
 #[actix_web::test]

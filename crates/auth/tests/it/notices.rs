@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{Fixture, PASSWORD, account};
-use crate::reset::fixture;
+use crate::reset::{fixture, post, token_in};
 
 /// Creates a fixture whose notices have limits.
 async fn limited() -> Fixture {
@@ -75,6 +75,37 @@ async fn f15_an_address_set_by_another_user_is_announced_to_the_old_one() {
     let to: Vec<&str> = mails.iter().map(|mail| mail.to.as_str()).collect();
     assert_eq!(to, ["ann@alpha.test"]);
     assert!(!mails[0].text.contains("bea@alpha.test"));
+}
+
+#[actix_web::test]
+async fn f15_another_spelling_of_an_address_is_not_announced_and_voids_no_token() {
+    let fixture = fixture().await;
+    let (user, _) = fixture.user("ann@alpha.test", &[]).await;
+    post(&fixture, "/auth/reset", &[("email", "ann@alpha.test")]).await;
+    fixture.app.run_jobs().await;
+    let token = token_in(&fixture.app.mail().take()[0].text);
+    let is_valid = async || {
+        let response = post(&fixture, "/auth/reset/validate", &[("token", &token)]).await;
+        response.json()["valid"].clone()
+    };
+
+    put(
+        &fixture,
+        &fixture.a.token,
+        json!({"id": user, "email": "Ann@Alpha.test"}),
+    )
+    .await;
+
+    assert_eq!(notified(&fixture).await, [""; 0]);
+    assert_eq!(is_valid().await, true);
+    put(
+        &fixture,
+        &fixture.a.token,
+        json!({"id": user, "email": "bea@alpha.test"}),
+    )
+    .await;
+    assert_eq!(notified(&fixture).await, ["Ann@Alpha.test"]);
+    assert_eq!(is_valid().await, false);
 }
 
 #[actix_web::test]

@@ -74,6 +74,30 @@ async fn acc_15_composed_and_decomposed_forms_sign_in_alike() {
     assert_eq!((eight, seven), (201, 400));
 }
 
+#[actix_web::test]
+async fn acc_15_the_longest_password_is_typed_in_every_form_of_its_characters() {
+    let fixture = Fixture::new().await;
+    // 768 bytes when composed, and 1280 otherwise.
+    let (composed, decomposed) = ("\u{1e69}".repeat(256), "s\u{323}\u{307}".repeat(256));
+    let (status, body) = create(&fixture, "long@alpha.test", &composed).await;
+    assert_eq!(status, 201, "{body}");
+
+    for form in [&composed, &decomposed] {
+        let body = json!({"email": "long@alpha.test", "password": form});
+        let (status, session) = fixture.app.post("", "/auth/login", body).await;
+        assert_eq!(status, 200, "{session}");
+        let token = session["token"].as_str().expect("a token");
+
+        let body = json!({"password": composed, "currentPassword": form});
+        let (status, body) = fixture.app.put(token, "/auth/profile", body).await;
+
+        assert_eq!(status, 200, "{body}");
+    }
+    let too_long = "s\u{323}\u{307}".repeat(342);
+    assert_eq!(sign_in(&fixture, "long@alpha.test", &too_long).await, 400, "1026 bytes");
+    assert_eq!(sign_in(&fixture, "long@alpha.test", &decomposed.repeat(100)).await, 400);
+}
+
 async fn stored(fixture: &Fixture, user: Uuid) -> (String, Value) {
     let query = format!("select password_hash, updated_at from auth_users where id = '{user}'");
     let rows = fixture.app.rows(&query).await;

@@ -3,7 +3,7 @@
 mod mails;
 
 use actix_web::http::Method;
-use backoffice_test_support::{Duration, TestResponse};
+use backoffice_test_support::{Duration, TestResponse, details};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -270,6 +270,44 @@ async fn acc_13_validation_reveals_nothing_and_uses_nothing() {
         (400, json!("password_policy"))
     );
     assert_eq!(still, valid);
+}
+
+#[actix_web::test]
+async fn acc_13_a_text_with_nul_is_malformed_like_any_other() {
+    let fixture = fixture().await;
+    let live = requested(&fixture, "admin@alpha.test").await;
+    let send = async |path: &str, fields: &[(&str, &str)]| {
+        let form = post(&fixture, path, fields).await;
+        let body: Value = fields.iter().map(|(name, value)| (*name, json!(value))).collect();
+        let (status, body) = fixture.app.post("", path, body).await;
+        assert_eq!((form.status, form.json()), (status, body.clone()), "{path}");
+        (status, body)
+    };
+
+    let validated = send("/auth/reset/validate", &[("token", "a\0b")]).await;
+    let requested = send("/auth/reset", &[("email", "a\0b@alpha.test")]).await;
+    let confirmed = send("/auth/reset/confirm", &[("token", "a\0b"), ("password", NEW)]).await;
+    let weak = send(
+        "/auth/reset/confirm",
+        &[("token", live.as_str()), ("password", "a long \0 text")],
+    )
+    .await;
+    let elsewhere = send("/auth/reset/validate", &[("token", live.as_str()), ("more", "a\0b")]).await;
+
+    assert_eq!(validated, (200, json!({"ok": true, "valid": false})));
+    assert_eq!(requested, (200, json!({"ok": true})));
+    assert_eq!(
+        confirmed,
+        (400, json!({"ok": false, "error": "Invalid or expired token"}))
+    );
+    assert_eq!(
+        (weak.0, &weak.1["code"], details(&weak.1)),
+        (400, &json!("password_policy"), vec![("password", "invalid_value")])
+    );
+    assert_eq!(
+        (elsewhere.0, details(&elsewhere.1)),
+        (400, vec![("more", "invalid_value")])
+    );
 }
 
 #[actix_web::test]

@@ -144,7 +144,7 @@ async fn list_organizations(
     let mut connection = ctx.read().await?;
     if query.view == Some(View::Tree) {
         ctx.read_version_first(&connection).await?;
-        let nodes = organization_tree(&mut connection, ctx.scope(), &filter).await?;
+        let nodes = organization_tree(&mut connection, &ctx, &filter).await?;
         return Ok(Json(whole(nodes)));
     }
     let page = page_of_organizations(&mut connection, &ctx, &filter, window).await?;

@@ -52,6 +52,7 @@ impl Entity for Organization {
         // Weaker than `for update`: children that are created meanwhile may refer to the row, and wait for the lock of the tree instead.
         let locked = query::organizations_in_scope(scope)
             .filter(scope.within(organizations::id))
+            .filter(query::in_live_tenant(locker.context(), organizations::tenant_id))
             .filter(organizations::id.one_of(ids))
             .order(organizations::id)
             .select(Self::as_select())

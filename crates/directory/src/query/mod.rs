@@ -1,6 +1,7 @@
 //! Reads. Every statement on a table of this module starts here, so that it includes the tenant and excludes deleted rows.
 
 mod facts;
+mod live;
 mod lookup;
 mod organizations;
 mod switcher;
@@ -16,6 +17,7 @@ use crate::model::{Organization, Tenant};
 use crate::schema::{directory_organizations, directory_tenants};
 
 pub(crate) use facts::KnownFacts;
+pub use live::{InLiveTenant, in_live_tenant};
 pub use organizations::{OrganizationFilter, OrganizationSummary, Status, organization_tree, page_of_organizations};
 pub use tenants::{TenantFilter, TenantSort, TenantSummary, page_of_tenants};
 

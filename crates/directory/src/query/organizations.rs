@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Keys, Page, Start, Window};
-use backoffice_core::{RequestContext, Result, Scope};
+use backoffice_core::{RequestContext, Result};
 use diesel::pg::Pg;
 use diesel::{BoolExpressionMethods, ExpressionMethods, PgTextExpressionMethods, QueryDsl, SelectableHelper, dsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::facts::{self, Facts};
-use super::{Organization, organizations_in_scope};
+use super::{Organization, in_live_tenant, organizations_in_scope};
 use crate::schema::directory_organizations as organizations;
 
 /// Filter by the state of organizations.
@@ -60,9 +60,11 @@ pub struct OrganizationSummary {
 
 type Boxed<'a> = dsl::IntoBoxed<'a, organizations::table, Pg>;
 
-fn filtered<'a>(scope: &'a Scope, filter: &'a OrganizationFilter) -> Boxed<'a> {
+fn filtered<'a>(ctx: &'a RequestContext, filter: &'a OrganizationFilter) -> Boxed<'a> {
+    let scope = ctx.scope();
     let mut query = organizations_in_scope(scope)
         .filter(scope.within(organizations::id))
+        .filter(in_live_tenant(ctx, organizations::tenant_id))
         .into_boxed();
     if let Some(ids) = &filter.ids {
         query = query.filter(organizations::id.one_of(ids));
@@ -100,15 +102,14 @@ pub async fn page_of_organizations(
     filter: &OrganizationFilter,
     window: Window,
 ) -> Result<Page<OrganizationSummary>> {
-    let scope = ctx.scope();
     let shared = &*connection;
     let keys = Keys::ascending("directory_organizations.name", "directory_organizations.id");
     let rows = async |start: Start| {
-        let page = start.of::<organizations::table, _>(filtered(scope, filter));
+        let page = start.of::<organizations::table, _>(filtered(ctx, filter));
         let page = page.order(keys.expression()).select(Organization::as_select());
         start.limited(page).load(&mut &*shared).await
     };
-    let total = filtered(scope, filter).select(dsl::count_star());
+    let total = filtered(ctx, filter).select(dsl::count_star());
     let id = |row: &Organization| (row.tenant_id, row.id);
     let page: Page<Organization> = window
         .fetch_from(ctx, shared, keys, id, rows, || {
@@ -125,15 +126,15 @@ pub async fn page_of_organizations(
 /// If the database can't be reached.
 pub async fn organization_tree(
     connection: &mut AsyncPgConnection,
-    scope: &Scope,
+    ctx: &RequestContext,
     filter: &OrganizationFilter,
 ) -> Result<Vec<OrganizationSummary>> {
-    let rows: Vec<Organization> = filtered(scope, filter)
+    let rows: Vec<Organization> = filtered(ctx, filter)
         .order((organizations::name, organizations::id))
         .select(Organization::as_select())
         .load(connection)
         .await?;
-    let facts = facts::load(connection, scope, rows.iter()).await?;
+    let facts = facts::load(connection, ctx.scope(), rows.iter()).await?;
     Ok(listed(rows, &facts))
 }
 

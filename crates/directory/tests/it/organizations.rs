@@ -1,6 +1,6 @@
 use actix_web::http::Method;
 use backoffice_directory::commands::TenantCreated;
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, details};
 use serde_json::{Value, json};
 
 use crate::sign_in::{MODULES, admin, limited, super_admin, tenant};
@@ -296,6 +296,12 @@ async fn malformed_input_is_rejected() {
             "{query}"
         );
     }
+    let long = "x".repeat(201);
+    let path = format!("{PATH}?status=gone&parentId=zz&search={long}&page=0");
+    let (status, body) = app.get(&admin(&acme), &path).await;
+    let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+    paths.sort_unstable();
+    assert_eq!((status, paths), (400, vec!["page", "parentId", "search", "status"]));
     for input in [
         json!({"name": "x", "slug": "X"}),
         json!({"name": "x", "logoUrl": "http://x"}),

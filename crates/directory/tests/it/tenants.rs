@@ -267,6 +267,42 @@ async fn a_super_administrator_closes_opens_and_deletes_a_tenant() {
 }
 
 #[actix_web::test]
+async fn organizations_of_a_deleted_tenant_are_not_found() {
+    let organizations = "/directory/organizations";
+    let app = TestApp::new(&MODULES).await;
+    let home = tenant(&app, "Home").await;
+    let other = tenant(&app, "Other").await;
+    let root = super_admin(&home);
+    let total = async |query: String| {
+        let (status, page) = app.get(&root, &format!("{organizations}?{query}")).await;
+        assert_eq!(status, 200, "{query}: {page}");
+        page["total"].clone()
+    };
+    let of_other = format!("id={}", other.organization_id);
+    assert_eq!(
+        (total(String::new()).await, total(of_other.clone()).await),
+        (json!(2), json!(1))
+    );
+
+    let deleted = app.delete(&root, &format!("{PATH}?id={}", other.id), Value::Null).await;
+
+    assert_eq!(deleted, (200, json!({"ok": true})));
+    let before = app.snapshot().await;
+    let renamed = json!({"id": other.organization_id, "name": "Renamed"});
+    let path = format!("{organizations}?{of_other}");
+    let rejected = (404, json!({"error": "Organization not found"}));
+    assert_eq!(app.put(&root, organizations, renamed).await, rejected);
+    assert_eq!(app.delete(&root, &path, Value::Null).await, rejected);
+    assert!(app.snapshot().await == before);
+    assert_eq!(
+        (total(String::new()).await, total(of_other).await),
+        (json!(1), json!(0))
+    );
+    assert_eq!(total("view=tree".to_owned()).await, 1);
+    assert_eq!(total(format!("tenantId={}", other.id)).await, 0, "named");
+}
+
+#[actix_web::test]
 async fn another_tenant_is_not_found() {
     for app in [
         TestApp::new(&MODULES).await,

@@ -1,8 +1,8 @@
 //! Limits of notices by mail. A caller with the right to change other users can repeat a change any number of times, and each change sends a notice.
 
+use backoffice_core::Result;
 use backoffice_core::jobs::Work;
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Error, Result};
 
 use crate::email;
 
@@ -14,17 +14,6 @@ pub(crate) const ADDRESS_NOTICES: RateLimit = RateLimit::new("auth.address_notic
 /// Counts a notice of one kind to an address of the job's tenant. Returns false if it is over the limit. No other tenant and no other kind of notice
 /// uses up the limit, so that what is dropped only repeats what the recipient was notified of within the hour.
 pub(super) async fn allow(work: &Work<'_>, limit: RateLimit, address: &str) -> Result<bool> {
-    if work.attempt() > 1 {
-        // The first attempt counted it. Attempts that send nothing must not use up the limit.
-        return Ok(true);
-    }
-    let (call, tenant) = (work.call(), work.tenant());
-    let recipient = format!("{tenant} {}", email::normalized(address));
-    match call.platform().rate_limits().count(call, limit, &recipient).await {
-        Err(Error::Rejected(_)) => {
-            tracing::warn!(tenant.id = %tenant, limit.name = limit.name, "notice over its limit dropped");
-            Ok(false)
-        }
-        counted => counted.map(|()| true),
-    }
+    let limits = work.call().platform().rate_limits();
+    limits.allows_effect(work, limit, &email::normalized(address)).await
 }

@@ -175,7 +175,8 @@ impl Command for DeleteRole {
         let row = Role::read(tx, &[self.id]).await?.pop();
         let row = row.ok_or_else(|| Rejection::not_found(Role::NOT_FOUND))?;
         seed::check_reserved(tx, &row.name, true)?;
-        if query::is_held(tx.conn(), row.tenant_id, row.id).await? {
+        let context = tx.context();
+        if query::is_held(tx.conn(), context, row.tenant_id, row.id).await? {
             return Err(Error::RoleInUse.into());
         }
         Role::remove(tx, &[self.id]).await

@@ -2,9 +2,11 @@
 //! its role or user.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
-use backoffice_core::db::ReplaceRow;
+use backoffice_core::db::{KeyColumn, ReplaceRow};
 use backoffice_core::{Feature, Rejection, Result, Timestamp};
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, Insertable, JoinOnDsl, QueryDsl, Queryable, Selectable, SelectableHelper,
+};
 use diesel_async::RunQueryDsl;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,9 +15,9 @@ use uuid::Uuid;
 use super::Role;
 use crate::roles::super_admins::last_super_admin;
 use crate::roles::{grants, rights};
-use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls};
+use crate::schema::{auth_role_acls as role_acls, auth_user_acls as user_acls, auth_users};
 use crate::sessions::revocation::{self, Subject};
-use crate::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
+use crate::stored::{parent_in, restored_rows, rows_of, snapshots, stored_rows, written_rows};
 use crate::users::model::User;
 use crate::{acl, users};
 
@@ -129,6 +131,8 @@ impl Entity for RoleAcl {
 
 impl Entity for UserAcl {
     const KIND: &'static str = "auth.user_acl";
+    /// The organization is that of the user, who can be moved meanwhile. It is not a part of the ACL.
+    const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = User::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);
 
@@ -136,7 +140,24 @@ impl Entity for UserAcl {
         User::lock(locker, ids).await
     }
 
-    stored_rows!(user_acls);
+    /// A snapshot also has the organization of the user, to which the log assigns the entry.
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let user = auth_users::tenant_id
+            .eq(user_acls::tenant_id)
+            .and(auth_users::id.eq(user_acls::user_id));
+        let rows = user_acls::table
+            .inner_join(auth_users::table.on(user))
+            .filter(user_acls::tenant_id.eq(tx.tenant()))
+            .filter(user_acls::id.one_of(ids))
+            .select((Self::as_select(), auth_users::organization_id));
+        let rows: Vec<(Self, Option<Uuid>)> = rows.load(tx.conn()).await?;
+        let snapshot = |(row, organization): &(Self, Option<Uuid>)| {
+            Ok((row.id, Snapshot::of(row)?.with_organization(*organization)))
+        };
+        rows.iter().map(snapshot).collect()
+    }
+
+    restored_rows!(user_acls);
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         if step.restoring && step.from.is_none() && step.to.is_some() {

@@ -3,7 +3,10 @@
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
 use backoffice_core::db::{KeyColumn, Recurring};
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Error, Feature, Result, Timestamp};
+use diesel::dsl::sql;
+use diesel::sql_types::Bool;
 use diesel::{ExpressionMethods, Identifiable, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,9 @@ use uuid::Uuid;
 use super::RoleAcl;
 use crate::acl;
 use crate::roles::{grants, query, seed};
-use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles};
+use crate::schema::{
+    auth_default_grants as defaults, auth_role_acls as acls, auth_roles as roles, auth_user_roles as links,
+};
 use crate::sessions::revocation::{self, Subject};
 use crate::sidebar::model::RoleSidebar;
 
@@ -145,8 +150,22 @@ impl Entity for Role {
         Ok(Vec::new())
     }
 
+    /// Users of deleted tenants count as missing, so they keep no global role from being deleted. No undo restores their links.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
         let tenant = tx.tenant();
+        if tenant == PLATFORM_TENANT {
+            let in_deleted_tenant = sql::<Bool>(
+                "exists (select from directory_tenants t where t.tenant_id = auth_user_roles.tenant_id and t.deleted_at is not null)",
+            );
+            diesel::delete(
+                links::table
+                    .filter(links::role_tenant_id.eq(tenant))
+                    .filter(links::role_id.one_of(ids))
+                    .filter(in_deleted_tenant),
+            )
+            .execute(tx.conn())
+            .await?;
+        }
         diesel::delete(
             roles::table
                 .filter(roles::tenant_id.eq(tenant))
@@ -181,8 +200,10 @@ impl Entity for Role {
         Ok(())
     }
 
+    /// A cached identity contains the names of its roles, so a rename revokes those of all holders, as a deletion does.
     async fn after_transition(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        if step.from.is_some() && step.to.is_none() {
+        let Some(from) = step.from else { return Ok(()) };
+        if step.to.is_none_or(|to| to.get("name") != from.get("name")) {
             revocation::revoke(tx, Subject::Role(step.id)).await?;
         }
         Ok(())

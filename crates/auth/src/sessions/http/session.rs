@@ -10,13 +10,13 @@ use backoffice_core::http::{
     SESSION_COOKIE, Schemas, SignInAttempt, clear_cookies, presented_cookie, safe_local_path,
 };
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::input::{Bounded, Input};
+use backoffice_core::input::{Bounded, Input, Validator};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::text::hex;
 use backoffice_core::{Call, ErrorShape, Rejection, RequestContext, Result, Scope, Timestamp, Visitor};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -27,6 +27,7 @@ use uuid::Uuid;
 
 use super::cookies::{access_cookies, sign_in_cookies};
 use super::flag::Flag;
+use super::typed::has_typed_length;
 use crate::accounts::Accounts;
 use crate::http::fields::{AccountEmail, RoleNames};
 use crate::sessions::login::{self, Candidate};
@@ -72,8 +73,8 @@ struct LoginForm {
     /// E-mail address.
     #[schema(value_type = AccountEmail)]
     email: String,
-    /// Password, 1 to 1024 bytes: as long as the 256 characters of the longest password can be.
-    #[schema(value_type = String, format = Password, min_length = 1, max_length = 256)]
+    /// Password, 1 to 1024 bytes in NFC: as long as the 256 characters of the longest password can be. It may be sent in every form of its characters.
+    #[schema(value_type = String, format = Password, min_length = 1, max_length = 1024)]
     password: SecretString,
     /// `true`, `1`, `yes` or `on`: the session lives longer.
     remember: Option<Flag>,
@@ -88,7 +89,40 @@ struct LoginForm {
     redirect: Option<String>,
 }
 
-impl Input for LoginForm {}
+/// Most names in `requireRole`.
+const MOST_ROLES: usize = 20;
+/// Longest e-mail address in a form, in bytes.
+const LONGEST_ADDRESS: usize = 1024;
+
+impl LoginForm {
+    /// Returns the names of the roles of which the user must have one, in lower case.
+    fn roles(&self) -> Vec<String> {
+        let lists = self.require_role.iter();
+        let names = lists
+            .flat_map(|list| list.split(','))
+            .map(|name| name.trim().to_lowercase());
+        names.filter(|name| !name.is_empty()).collect()
+    }
+}
+
+impl Input for LoginForm {
+    fn validate(&self, validator: &mut Validator) {
+        if self.email.trim().is_empty() {
+            validator.reject("email", "must not be blank", "required");
+        }
+        if self.email.len() > LONGEST_ADDRESS {
+            validator.reject("email", format!("must be at most {LONGEST_ADDRESS} bytes"), "too_long");
+        }
+        if self.password.expose_secret().is_empty() {
+            validator.reject("password", "must not be empty", "required");
+        } else if !has_typed_length(&self.password) {
+            validator.reject("password", "is longer than a password can be", "too_long");
+        }
+        if self.roles().len() > MOST_ROLES {
+            validator.reject("requireRole", format!("must be at most {MOST_ROLES} names"), "too_long");
+        }
+    }
+}
 
 /// A new session.
 #[derive(Debug, Serialize, ToSchema)]
@@ -125,10 +159,23 @@ impl Extract for SignIn {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         Ok(Self {
             address: Form::<Named>::extract(incoming).map_or_else(|_| String::new(), |named| named.0.email),
-            form: Form::extract(incoming).map(|form| form.0),
+            form: valid_form(incoming),
             read_at: incoming.call.platform().clock().now(),
         })
     }
+}
+
+/// Returns the form, or a rejection that reports everything that is wrong with it.
+fn valid_form(incoming: &Incoming<'_>) -> Result<LoginForm> {
+    let Form(form) = Form::<LoginForm>::extract(incoming)?;
+    let mut validator = Validator::default();
+    form.validate(&mut validator);
+    let details = validator.into_details();
+    if details.is_empty() {
+        return Ok(form);
+    }
+    let rejection = Rejection::bad_request(incoming.invalid);
+    Err(Rejection { details, ..rejection }.into())
 }
 
 impl Describe for SignIn {
@@ -143,7 +190,7 @@ async fn login(visitor: Visitor, request: HttpRequest, attempt: SignIn) -> Resul
     let address_hash = account_subject(&attempt.address);
     count_attempt(call, &attempt.address).await?;
     let form = attempt.form?;
-    let roles = required_roles(&form)?;
+    let roles = form.roles();
     let permit = match call.admitted() {
         Some(permit) => permit,
         None => accounts.hasher.permit().await?,
@@ -213,22 +260,6 @@ pub(crate) async fn forgive_attempts(call: &Call, address: &str) -> Result<()> {
 /// Returns the account in the key of a limit: a hash.
 fn account_subject(address: &str) -> String {
     hex(&Sha256::digest(email::normalized(address).as_bytes()))
-}
-
-fn required_roles(form: &LoginForm) -> Result<Vec<String>> {
-    use secrecy::ExposeSecret;
-    let roles: Vec<String> = form
-        .require_role
-        .iter()
-        .flat_map(|list| list.split(','))
-        .map(|name| name.trim().to_lowercase())
-        .filter(|name| !name.is_empty())
-        .collect();
-    let length = form.password.expose_secret().len();
-    if form.email.trim().is_empty() || !(1..=1024).contains(&length) || form.email.len() > 1024 || roles.len() > 20 {
-        return Err(Rejection::bad_request("Invalid request").into());
-    }
-    Ok(roles)
 }
 
 /// Returns the invalid-credentials error, delayed to the minimum failure time.

@@ -3,6 +3,7 @@
 use backoffice_core::Result;
 use backoffice_core::command::Tx;
 use backoffice_core::db::{KeyColumn, Recurring};
+use diesel::dsl::exists;
 use diesel::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl, insert_into};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use crate::Error;
 use crate::error::on_violation;
 use crate::roles::holders::RoleToHold;
 use crate::roles::{self, grants, rights};
-use crate::schema::{auth_roles, auth_user_roles as links};
+use crate::schema::{auth_role_acls as acls, auth_roles, auth_user_roles as links};
 use crate::users::model::UserRole;
 
 /// Roles of a user that are added so often together that the statement is kept.
@@ -26,26 +27,34 @@ pub(in crate::users) struct RoleLinks<'a> {
 }
 
 impl<'a> RoleLinks<'a> {
-    /// Finds the requested roles, which replace those that the user holds.
+    /// Finds the requested roles, which replace those that the user holds. The user keeps the roles that the caller does not see.
     pub(super) async fn find(tx: &mut Tx<'_>, user: Uuid, named: &'a [String]) -> Result<Self> {
         let (context, tenant) = (tx.context(), tx.tenant());
         let requested = match roles::query::resolve(tx.conn(), context, tenant, named).await? {
             Ok(requested) => requested,
             Err(missing) => return Err(Error::RolesNotFound(missing).into()),
         };
-        let held: Vec<(Uuid, Uuid, Uuid)> = links::table
+        let is_super_admin = exists(
+            acls::table
+                .filter(acls::tenant_id.eq(links::role_tenant_id))
+                .filter(acls::role_id.eq(links::role_id))
+                .filter(acls::is_super_admin),
+        );
+        let held: Vec<(Uuid, Uuid, Uuid, bool)> = links::table
             .filter(links::tenant_id.eq(tenant))
             .filter(links::user_id.eq(user))
-            .select((links::id, links::role_tenant_id, links::role_id))
+            .select((links::id, links::role_tenant_id, links::role_id, is_super_admin))
             .load(tx.conn())
             .await?;
-        let is_held = |role: &(Uuid, Uuid)| held.iter().any(|(_, owner, id)| (*owner, *id) == *role);
+        let is_held = |role: &(Uuid, Uuid)| held.iter().any(|(_, owner, id, _)| (*owner, *id) == *role);
+        let sees_all = context.rights().is_super_admin;
         Ok(Self {
             user,
             named,
             removed: held
                 .iter()
-                .filter(|(_, owner, role)| !requested.contains(&(*owner, *role)))
+                .filter(|(.., is_super_admin)| sees_all || !is_super_admin)
+                .filter(|(_, owner, role, _)| !requested.contains(&(*owner, *role)))
                 .map(|(id, ..)| *id)
                 .collect(),
             added: requested.into_iter().filter(|role| !is_held(role)).collect(),

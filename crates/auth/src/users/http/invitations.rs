@@ -95,7 +95,10 @@ struct Resend {
     id: Value,
 }
 
-impl Input for Resend {}
+impl Input for Resend {
+    /// An id with the character is malformed.
+    const ACCEPTS_NUL: &'static [&'static str] = &["id"];
+}
 
 /// The result of sending the mail.
 #[derive(Debug, Serialize, ToSchema)]

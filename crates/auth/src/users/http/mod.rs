@@ -1,6 +1,7 @@
 //! Endpoints of users.
 
 mod invitations;
+mod passwords;
 mod profile;
 mod reset;
 mod users;

@@ -3,19 +3,17 @@
 use backoffice_core::http::{Access, Json, Routes, given, wire_tenant};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::accounts::Accounts;
+use super::passwords::{WithPassword, check_password, confirm_own, hashed, joined};
 use crate::http::fields::{AccountEmail, NameOrBlank};
-use crate::sessions::http::{count_attempt, forgive_attempts};
 use crate::users::commands::{UpdateProfile, UserChanges};
 use crate::users::model::User;
 use crate::users::query;
-use crate::{Error, values};
+use crate::values;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -105,14 +103,16 @@ struct ProfileWritten {
 }
 
 impl Input for ProfilePatch {
+    const ACCEPTS_NUL: &'static [&'static str] = &["password"];
+
     fn validate(&self, validator: &mut Validator) {
         values::address_and_name(self.email.as_deref(), &self.name, validator);
     }
 }
 
-async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Result<Json<ProfileWritten>> {
+async fn update_profile(ctx: RequestContext, body: WithPassword<ProfilePatch>) -> Result<Json<ProfileWritten>> {
     let id = ctx.user_id()?;
-    let patch = patch.0;
+    let patch = body.0.0;
     if patch.email.is_none() && patch.password.is_none() && patch.name.is_keep() {
         let message = "one of email, password and name is needed";
         return Err(Rejection::invalid_field("", message, "required").into());
@@ -124,7 +124,10 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
         name,
         ..UserChanges::default()
     };
-    validator.check()?;
+    if let Err(rejected) = validator.check() {
+        let address = changes.email.as_deref().unwrap_or_default();
+        return Err(joined(rejected, check_password(&ctx, patch.password.as_ref(), address)));
+    }
     let user = own(&ctx, id).await?;
     let confirmed_hash = match patch.email.is_some() || patch.password.is_some() {
         true => confirm_own(&ctx, &user, patch.current_password.as_ref()).await?,
@@ -151,60 +154,4 @@ async fn update_profile(ctx: RequestContext, patch: Json<ProfilePatch>) -> Resul
     };
     // A caller who sees no organization may still change their own row.
     ctx.with_scope(own_scope(&ctx)).execute(&command, response).await
-}
-
-/// Rejects a new password that breaks a rule.
-pub(super) fn check_password(ctx: &RequestContext, password: Option<&SecretString>, address: &str) -> Result<()> {
-    let accounts: Arc<Accounts> = ctx.call().provided()?;
-    match password {
-        Some(password) => Ok(accounts.policy.check(password, address)?),
-        None => Ok(()),
-    }
-}
-
-/// Validates a new password and returns its hash.
-pub(super) async fn hashed(ctx: &RequestContext, password: &SecretString, address: &str) -> Result<SecretString> {
-    let accounts: Arc<Accounts> = ctx.call().provided()?;
-    accounts.policy.check(password, address)?;
-    let hash = accounts.hasher.hash_for(ctx.identity(), ctx.ids(), password).await?;
-    Ok(hash.into())
-}
-
-/// Rejects a change of the caller's own credentials without the current password; failures count like failed sign-ins. Returns the hash that the
-/// password matches, which the command compares with the stored one again; `None` if no current password is required.
-pub(super) async fn confirm_own(
-    ctx: &RequestContext,
-    user: &User,
-    current: Option<&SecretString>,
-) -> Result<Option<SecretString>> {
-    let accounts: Arc<Accounts> = ctx.call().provided()?;
-    if !accounts.config.profile.require_current_password {
-        return Ok(None);
-    }
-    let Some(current) = current else {
-        return Err(Error::CurrentPasswordRequired.into());
-    };
-    let call = ctx.call();
-    count_attempt(call, &user.email).await?;
-    let stored: Option<SecretString> = {
-        let mut connection = ctx.database().read(&own_scope(ctx)).await?;
-        let hash = query::password_hash(&mut connection, user.tenant_id, user.id).await?;
-        hash.map(SecretString::from)
-    };
-    if !(1..=1024).contains(&current.expose_secret().len()) {
-        return Err(Error::CurrentPasswordIncorrect.into());
-    }
-    let verified = accounts
-        .hasher
-        .verify_for(
-            ctx.identity(),
-            current,
-            stored.as_ref().map(ExposeSecret::expose_secret),
-        )
-        .await?;
-    if !verified.matches {
-        return Err(Error::CurrentPasswordIncorrect.into());
-    }
-    forgive_attempts(call, &user.email).await?;
-    Ok(stored)
 }

@@ -60,7 +60,10 @@ struct ResetRequest {
     email: Value,
 }
 
-impl Input for ResetRequest {}
+impl Input for ResetRequest {
+    /// An address with the character is one that no account has.
+    const ACCEPTS_NUL: &'static [&'static str] = &["email"];
+}
 
 async fn request_reset(visitor: Visitor, request: HttpRequest, form: Form<ResetRequest>) -> Result<Json<Done>> {
     let call = &*visitor;
@@ -98,7 +101,10 @@ struct TokenForm {
     token: Value,
 }
 
-impl Input for TokenForm {}
+impl Input for TokenForm {
+    /// A token with the character is one that does not exist.
+    const ACCEPTS_NUL: &'static [&'static str] = &["token"];
+}
 
 /// Whether the token can be used now.
 #[derive(Debug, Serialize, ToSchema)]
@@ -128,7 +134,10 @@ struct NewPassword {
     password: SecretString,
 }
 
-impl Input for NewPassword {}
+impl Input for NewPassword {
+    /// A token with the character is one that does not exist; the policy decides about the password.
+    const ACCEPTS_NUL: &'static [&'static str] = &["token", "password"];
+}
 
 /// The page to sign in.
 #[derive(Debug, Serialize, ToSchema)]

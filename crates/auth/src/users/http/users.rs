@@ -2,7 +2,9 @@
 
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Done, Json, Query, Routes, given, requires, wire_tenant};
+use backoffice_core::http::{
+    CheckedQuery, Created, Done, Json, Query, QueryInput, Routes, given, requires, wire_tenant,
+};
 use backoffice_core::input::{Bounded, Input, Validator};
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery, search_pattern};
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Timestamp, Violations};
@@ -12,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::invitations;
-use super::profile::{check_password, confirm_own, hashed};
+use super::passwords::{WithPassword, check_password, confirm_own, hashed, joined};
 use crate::http::fields::{AccountEmail, NameOrBlank};
 use crate::http::required_id;
 use crate::users::commands::{CreateUser, DeleteUser, UpdateUser, UserChanges};
@@ -74,6 +76,29 @@ struct UserQuery {
     role_ids: Option<Vec<String>>,
 }
 
+impl UserQuery {
+    fn filter(&self, ids: Option<Vec<Uuid>>, violations: &mut Violations) -> UserFilter {
+        let role_ids = self.role_ids.as_ref().map(|lists| {
+            let lists = lists.iter().map(String::as_str);
+            CommaList::new("roleIds").at_most(MOST_ROLES).ids(lists)
+        });
+        UserFilter {
+            ids,
+            pattern: violations.keep(search_pattern("search", self.search.as_deref())),
+            found: None,
+            name_pattern: violations.keep(search_pattern("name", self.name.as_deref())),
+            organization: self.organization_id,
+            roles: violations.keep(role_ids.transpose()),
+        }
+    }
+}
+
+impl QueryInput for UserQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(None, violations);
+    }
+}
+
 /// A user of the list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -122,25 +147,14 @@ fn item(line: UserSummary, beside: &BesideUser, single: bool) -> UserItem {
 
 async fn list_users(
     ctx: RequestContext,
-    query: Query<UserQuery>,
+    query: CheckedQuery<UserQuery>,
     page: Query<PageQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<Page<UserItem>>> {
-    let query = query.0;
-    let role_ids = query.role_ids.as_ref().map(|lists| {
-        let lists = lists.iter().map(String::as_str);
-        CommaList::new("roleIds").at_most(MOST_ROLES).ids(lists)
-    });
     let mut violations = Violations::default();
     let window = violations.keep(page.0.window());
-    let filter = UserFilter {
-        ids: violations.keep(by_id.0.requested()),
-        pattern: violations.keep(search_pattern("search", query.search.as_deref())),
-        found: None,
-        name_pattern: violations.keep(search_pattern("name", query.name.as_deref())),
-        organization: query.organization_id,
-        roles: violations.keep(role_ids.transpose()),
-    };
+    let ids = violations.keep(by_id.0.requested());
+    let filter = query.0.filter(ids, &mut violations);
     violations.check()?;
     let connection = ctx.read().await?;
     let page = query::list(&connection, &ctx, &filter, window).await?;
@@ -192,6 +206,8 @@ impl NewUser {
 }
 
 impl Input for NewUser {
+    const ACCEPTS_NUL: &'static [&'static str] = &["password"];
+
     fn validate(&self, validator: &mut Validator) {
         self.address_and_name(validator);
     }
@@ -206,14 +222,19 @@ struct CreatedUser {
     email_sent: bool,
 }
 
-async fn create_user(ctx: RequestContext, request: HttpRequest, body: Json<NewUser>) -> Result<Created<CreatedUser>> {
-    let new = body.0;
+async fn create_user(
+    ctx: RequestContext,
+    request: HttpRequest,
+    body: WithPassword<NewUser>,
+) -> Result<Created<CreatedUser>> {
+    let new = body.0.0;
     let mut validator = Validator::default();
     let (email, name) = new.address_and_name(&mut validator);
-    if let Err(error) = check_password(&ctx, new.password.as_ref(), &email) {
-        validator.note(error);
+    let policy = check_password(&ctx, new.password.as_ref(), &email);
+    if let Err(rejected) = validator.check() {
+        return Err(joined(rejected, policy));
     }
-    validator.check()?;
+    policy?;
     ctx.reject_repeat().await?;
     let tenant = {
         let mut connection = ctx.read().await?;
@@ -289,13 +310,15 @@ struct UserPatch {
 }
 
 impl Input for UserPatch {
+    const ACCEPTS_NUL: &'static [&'static str] = &["password"];
+
     fn validate(&self, validator: &mut Validator) {
         values::address_and_name(self.email.as_deref(), &self.name, validator);
     }
 }
 
-async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<Done>> {
-    let patch = body.0;
+async fn update_user(ctx: RequestContext, body: WithPassword<UserPatch>) -> Result<Json<Done>> {
+    let patch = body.0.0;
     let mut validator = Validator::default();
     let (email, name) = values::address_and_name(patch.email.as_deref(), &patch.name, &mut validator);
     let changes = UserChanges {
@@ -308,10 +331,11 @@ async fn update_user(ctx: RequestContext, body: Json<UserPatch>) -> Result<Json<
         is_active: patch.is_active,
     };
     let address = changes.email.as_deref().unwrap_or_default();
-    if let Err(error) = check_password(&ctx, patch.password.as_ref(), address) {
-        validator.note(error);
+    let policy = check_password(&ctx, patch.password.as_ref(), address);
+    if let Err(rejected) = validator.check() {
+        return Err(joined(rejected, policy));
     }
-    validator.check()?;
+    policy?;
     let (mut password_hash, mut confirmed_hash) = (None, None);
     if patch.email.is_some() || patch.password.is_some() {
         let user = {
