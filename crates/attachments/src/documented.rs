@@ -72,11 +72,10 @@ impl PartialSchema for AttachmentCustomFields {
             .pattern(Some("^[a-z][a-z0-9_]{0,99}$"));
         ObjectBuilder::new()
             .description(Some(
-                "Texts, numbers, booleans or lists of these, 16 KiB together; null removes a field.",
+                "Texts, numbers, booleans or lists of these; null removes a field. The file keeps at most 50 fields, of 16 KiB together.",
             ))
             .property_names(Some(name.build()))
             .additional_properties(Some(AdditionalProperties::RefOr(RefOr::T(value.build().into()))))
-            .max_properties(Some(50))
             .into()
     }
 }

@@ -33,7 +33,7 @@ pub enum Error {
     StorageFailed,
     /// A program, by its name or its first bytes.
     Dangerous,
-    /// A document that browsers execute.
+    /// A document or a script that browsers execute.
     ActiveContent,
     /// The virus scanner found something.
     Infected,
@@ -119,7 +119,10 @@ impl Error {
                 Some("storage_failed"),
             ),
             Self::Dangerous => bad("Programs and scripts are not accepted", "dangerous_file"),
-            Self::ActiveContent => bad("Documents that browsers execute are not accepted", "active_content"),
+            Self::ActiveContent => bad(
+                "Documents and scripts that browsers execute are not accepted",
+                "active_content",
+            ),
             Self::Infected => bad("The file is infected", "file_infected"),
             Self::ScanUnavailable => busy("Files can't be scanned at present", "scan_unavailable"),
             Self::RecordNotFound => bad("Record not found", "record_not_found"),

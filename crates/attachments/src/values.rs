@@ -82,14 +82,31 @@ pub(crate) fn assignments(
     Ok(assignments)
 }
 
-/// Changes the fields of a file: null removes one.
+/// Adds the record to which a file belongs, unless it is among the assignments.
+///
+/// # Errors
+/// The violated rule.
+pub(crate) fn assign(assignments: &mut Vec<Assignment>, kind: &str, id: &str) -> Result<(), &'static str> {
+    if assignments.iter().any(|one| one.kind == kind && one.id == id) {
+        return Ok(());
+    }
+    if assignments.len() >= MOST {
+        return Err("must be at most 50 assignments, with the one to the record of the file");
+    }
+    assignments.push(Assignment {
+        kind: kind.to_owned(),
+        id: id.to_owned(),
+        label: None,
+        href: None,
+    });
+    Ok(())
+}
+
+/// Changes the fields of a file: null removes one. The bounds hold for the fields that the file has then.
 ///
 /// # Errors
 /// The violated rule.
 pub(crate) fn change_fields(fields: &mut Map<String, Value>, changes: &Map<String, Value>) -> Result<(), &'static str> {
-    if changes.len() > MOST {
-        return Err("must be at most 50 fields");
-    }
     for (name, value) in changes {
         if !is_field_name(name) {
             return Err("must have names of a-z, 0-9 and _, which begin with a letter");
@@ -216,6 +233,8 @@ mod tests {
                 "{changes}"
             );
         }
+        let removals: Map<String, Value> = (0..60).map(|number| (format!("x{number}"), Value::Null)).collect();
+        assert!(change_fields(&mut fields, &removals).is_ok(), "nothing is added");
         let long = object(&format!(r#"{{"a": "{}"}}"#, "x".repeat(17_000)));
         assert!(change_fields(&mut fields, &long).is_err());
     }

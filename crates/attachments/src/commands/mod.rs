@@ -17,7 +17,7 @@ pub(crate) use link::require_share;
 pub use link::{CreateLink, LinkToken, RevokeLink};
 pub use partition::{CreatePartition, DeletePartition, PartitionFields, StoreConfig, UpdatePartition};
 pub use quota::SetQuota;
-pub(crate) use store::{DRIVERS, LOCAL};
+pub(crate) use store::{DRIVERS, LOCAL, not_allowed};
 pub use transfer::TransferAttachments;
 pub(crate) use update_attachment::not_saved;
 pub use update_attachment::{AttachmentChanges, Changed, UpdateAttachment};

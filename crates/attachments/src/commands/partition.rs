@@ -63,14 +63,14 @@ pub struct PartitionFields {
 #[serde(transparent)]
 pub struct StoreConfig(Map<String, Value>);
 
-/// Writes the names of the members only.
+/// Writes the names of the fields only.
 impl Serialize for StoreConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.keys().map(|name| (name, REDACTED)))
     }
 }
 
-/// Shows the names of the members only.
+/// Shows the names of the fields only.
 impl std::fmt::Debug for StoreConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
@@ -94,8 +94,20 @@ impl Input for PartitionFields {
     }
 
     fn validate(&self, validator: &mut Validator) {
+        let mut row = new_row(Placement::UNKNOWN, Uuid::nil(), Timestamp::UNIX_EPOCH);
+        row.fill(self, validator);
+    }
+
+    fn validate_update(&self, validator: &mut Validator) {
         crud::validate::<Partition>(self, validator);
     }
+}
+
+/// Creates the row of a new partition, which is in a folder unless the body names another driver.
+fn new_row(placement: Placement, id: Uuid, now: Timestamp) -> Partition {
+    let mut row = Partition::blank(placement, id, now);
+    store::LOCAL.clone_into(&mut row.storage_driver);
+    row
 }
 
 impl Record for Partition {
@@ -159,11 +171,17 @@ impl Record for Partition {
         if self.storage_driver != before {
             self.config = None;
         }
-        let driver = self.storage_driver.clone();
-        let config = input.config_json.clone().map(|config| Value::Object(config.0));
-        validator.optional("configJson", &config, &mut self.config, |config| {
-            store::settings(&driver, config)
-        });
+        let driver = match &input.storage_driver {
+            Patch::Keep => before.as_str(),
+            Patch::Set(driver) if store::DRIVERS.contains(&driver.trim()) => driver.trim(),
+            // Settings do not violate a rule of a driver that is invalid itself.
+            Patch::Set(_) | Patch::Clear => "",
+        };
+        let config = input.config_json.as_ref().map(|config| &config.0);
+        // An update is validated first without its row, which may have settings.
+        if !before.is_empty() || !config.is_keep() {
+            self.config = store::settings(driver, config, self.config.take(), validator);
+        }
         validator.value("confirmPublic", &input.confirm_public, &mut false, rules::any);
     }
 
@@ -230,8 +248,7 @@ impl CreatePartition {
     /// 400 for invalid fields or without one tenant, 409 for the code of a partition that every tenant has.
     pub fn new(ctx: &RequestContext, fields: &PartitionFields) -> Result<Self> {
         let mut validator = Validator::default();
-        fields.require(&mut validator);
-        fields.validate(&mut validator);
+        fields.validate_new(&mut validator);
         validator.check()?;
         let mut validator = Validator::default();
         let tenant = ctx.tenant()?;
@@ -242,8 +259,7 @@ impl CreatePartition {
             tenant,
             ..Placement::UNKNOWN
         };
-        let mut row = Partition::blank(placement, ctx.new_id(), ctx.now());
-        store::LOCAL.clone_into(&mut row.storage_driver);
+        let mut row = new_row(placement, ctx.new_id(), ctx.now());
         row.fill(fields, &mut validator);
         validator.check()?;
         if [DEFAULT_PUBLIC, DEFAULT_PRIVATE]

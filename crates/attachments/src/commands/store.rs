@@ -2,8 +2,8 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::db::Recurring;
-use backoffice_core::input::Violation;
-use backoffice_core::{Rejection, Result};
+use backoffice_core::input::Validator;
+use backoffice_core::{Detail, Patch, Rejection, Result};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into, update};
 use diesel_async::RunQueryDsl;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::files::Files;
 use crate::model::{CREDENTIALS, Partition, Store, StoreSettings};
 use crate::schema::attachments_stores as stores;
-use crate::stores::{AuthMode, Credentials, S3Settings};
+use crate::stores::{AuthMode, Credentials, S3Settings, violation};
 
 /// Folders of this process.
 pub(crate) const LOCAL: &str = "local";
@@ -21,29 +21,68 @@ pub(crate) const S3: &str = "s3";
 /// The drivers of stores.
 pub(crate) const DRIVERS: &[&str] = &[LOCAL, S3];
 
-/// Code of the rejection of settings that do not fit the driver.
+/// Code of the rejection of settings that fit the driver, but are not allowed.
 const INVALID: &str = "invalid_store";
+/// The rule that a partition in S3 violates without settings.
+const NEEDED: &str = "is required for the driver `s3`";
 
-/// Accepts the settings of a driver, and returns them as clients see them. While the driver is not known, those of any driver are accepted.
-pub(super) fn settings(driver: &str, config: &Value) -> Result<Value, Violation> {
-    let violation = |text| Violation::new(text, INVALID);
-    let empty = Map::new();
-    let members = config.as_object().unwrap_or(&empty);
-    if let Some(other) = members.keys().find(|name| !S3Settings::has_member(name)) {
-        return Err(Violation::invalid(format!("has no member `{other}`")));
-    }
-    match driver {
-        LOCAL if members.is_empty() => Ok(config.clone()),
-        LOCAL => Err(violation("must be empty for the driver `local`".to_owned())),
-        S3 => {
-            let own = S3Settings::parse(members).map_err(violation)?;
-            let credentials = Credentials::default().changed(members).map_err(violation)?;
-            let mut shown = own.to_config().map_err(|error| violation(error.to_string()))?;
-            credentials.show_in(&mut shown);
-            Ok(shown)
+/// Returns the settings of a driver as clients see them; `None` if there are none, or a rule is violated. `before` are those of the partition, which it
+/// keeps if the client sends none. While the driver is not known, settings of any driver are accepted.
+pub(super) fn settings(
+    driver: &str,
+    given: Patch<&Map<String, Value>>,
+    before: Option<Value>,
+    validator: &mut Validator,
+) -> Option<Value> {
+    let config = match given {
+        Patch::Set(config) => config,
+        Patch::Keep if before.is_some() || driver != S3 => return before,
+        Patch::Keep | Patch::Clear => {
+            if driver == S3 {
+                validator.reject("configJson", NEEDED, "required");
+            }
+            return None;
         }
-        _ => Ok(config.clone()),
+    };
+    if driver == LOCAL && !config.is_empty() {
+        validator.reject("configJson", "must be empty for the driver `local`", "invalid_value");
+        return None;
     }
+    // No other driver than `s3` has settings.
+    if driver != S3 && config.is_empty() {
+        return Some(Value::Object(Map::new()));
+    }
+    let own = accept(S3Settings::parse(config), validator);
+    let credentials = accept(Credentials::default().changed(config), validator);
+    let (own, credentials) = (own?, credentials?);
+    match own.to_config() {
+        Ok(mut shown) => {
+            credentials.show_in(&mut shown);
+            Some(shown)
+        }
+        Err(error) => {
+            validator.note(error);
+            None
+        }
+    }
+}
+
+/// Returns the value; records the violated rules otherwise.
+fn accept<T>(outcome: Result<T, Vec<Detail>>, validator: &mut Validator) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(violations) => {
+            validator.note(Rejection::invalid(violations).into());
+            None
+        }
+    }
+}
+
+/// Rejects the value of a setting that fits the driver, but is not allowed.
+pub(crate) fn not_allowed(field: &str, reason: &str) -> Rejection {
+    Rejection::bad_request(format!("configJson: `{field}`: {reason}"))
+        .code(INVALID)
+        .detail(violation(field, reason, "invalid_value"))
 }
 
 /// Creates the store of a partition, or changes its credentials, as the fields of the partition ask. `config` has the settings as the client sent them.
@@ -76,8 +115,7 @@ pub(super) async fn apply(
         None => Credentials::default(),
     };
     let empty = Map::new();
-    let given = kept.changed(config.unwrap_or(&empty));
-    let credentials = given.map_err(|text| Rejection::bad_request(format!("configJson: {text}")).code(INVALID))?;
+    let credentials = kept.changed(config.unwrap_or(&empty)).map_err(Rejection::invalid)?;
     if own.auth_mode == AuthMode::AccessKeys && !credentials.can_sign() {
         let text = "`accessKeyId` and `secretAccessKey` are required for a new place";
         return Err(Rejection::bad_request(text).code("secrets_required").into());
@@ -91,6 +129,7 @@ pub(super) async fn apply(
     let bytes = credentials.to_bytes()?;
     if kept.to_bytes()? != bytes {
         row.credentials_version += 1;
+        tx.wrote_secret("configJson");
         for store in rows {
             let (tenant, now) = (tx.tenant(), tx.now());
             let sealed = seal(tx, store.store_id, &bytes)?;
@@ -107,36 +146,23 @@ pub(super) async fn apply(
 
 /// Reads the settings of a partition in S3.
 fn s3_settings(row: &Partition) -> Result<S3Settings> {
-    let members = row.config.as_ref().and_then(Value::as_object);
-    let members = members.filter(|_| row.storage_driver == S3);
-    let parsed = members
-        .ok_or_else(|| "needs `bucket`".to_owned())
-        .and_then(S3Settings::parse);
-    parsed.map_err(|text| {
-        Rejection::bad_request(format!("configJson: {text}"))
-            .code(INVALID)
-            .into()
-    })
+    let config = row.config.as_ref().and_then(Value::as_object);
+    let config = config.filter(|_| row.storage_driver == S3);
+    let config = config.ok_or_else(|| Rejection::invalid_field("configJson", NEEDED, "required"))?;
+    Ok(S3Settings::parse(config).map_err(Rejection::invalid)?)
 }
 
 /// Rejects a place that a tenant may not choose.
 fn check(tx: &Tx<'_>, settings: &S3Settings) -> Result<()> {
     let ctx = tx.context();
     if settings.auth_mode == AuthMode::Ambient && !ctx.rights().is_super_admin {
-        let text = "`authMode` ambient can only be chosen by super administrators";
-        return Err(Rejection::bad_request(text).code(INVALID).into());
+        return Err(not_allowed("authMode", "ambient can only be chosen by super administrators").into());
     }
-    let url = settings.endpoint_url();
-    let url = url.map_err(|text| Rejection::bad_request(format!("configJson: {text}")).code(INVALID))?;
-    match url
-        .map(|url| files(tx).map(|files| files.stores.egress().check(&url)))
-        .transpose()?
-    {
-        Some(Err(rejected)) => Err(Rejection::bad_request(format!("configJson: `endpoint`: {rejected}"))
-            .code(INVALID)
-            .into()),
-        _ => Ok(()),
-    }
+    let Some(url) = settings.endpoint_url()? else {
+        return Ok(());
+    };
+    let checked = files(tx)?.stores.egress().check(&url);
+    Ok(checked.map_err(|rejected| not_allowed("endpoint", &rejected.to_string()))?)
 }
 
 fn files(tx: &Tx<'_>) -> Result<std::sync::Arc<Files>> {

@@ -25,14 +25,14 @@ use crate::{acl, hosts, values};
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = AttachmentChanges)]
 pub struct AttachmentChanges {
-    /// The whole list: at most 50 different tags of 1 to 64 characters, in this order. Null removes all.
-    #[schema(value_type = Option<Vec<AttachmentTag>>, max_items = 50)]
+    /// The whole list: at most 50 different tags of 1 to 64 characters, in this order.
+    #[schema(value_type = Vec<AttachmentTag>, max_items = 50)]
     pub tags: Patch<Vec<String>>,
-    /// The whole list: at most 50 records, each once. Null removes all.
-    #[schema(value_type = Option<Vec<Assignment>>, max_items = 50)]
+    /// The whole list: at most 50 records, each once.
+    #[schema(value_type = Vec<Assignment>, max_items = 50)]
     pub assignments: Patch<Vec<Assignment>>,
-    /// Fields to change, by names of `a-z 0-9 _`: texts, numbers, booleans, or lists of these; null removes a field. At most 50 fields of 16 KiB
-    /// together. Null instead of the object removes all.
+    /// Fields to change, by names of `a-z 0-9 _`: texts, numbers, booleans, or lists of these; null removes a field. The file keeps at most 50
+    /// fields, of 16 KiB together. Null instead of the object removes all.
     #[schema(value_type = Option<AttachmentCustomFields>)]
     pub custom_fields: Patch<Map<String, Value>>,
     /// Another name with the same extension.
@@ -62,6 +62,14 @@ impl AttachmentChanges {
 
 impl Input for AttachmentChanges {
     fn validate(&self, validator: &mut Validator) {
+        for (name, is_null) in [
+            ("tags", self.tags.is_clear()),
+            ("assignments", self.assignments.is_clear()),
+        ] {
+            if is_null {
+                validator.reject(name, "must not be null", "required");
+            }
+        }
         if let Patch::Set(tags) = &self.tags
             && let Err(rule) = values::tags(tags)
         {
@@ -136,19 +144,13 @@ impl UpdateAttachment {
     fn fill(&self, platform: &Platform, row: &mut Attachment) -> Result<()> {
         let invalid =
             |path: &'static str| move |rule: &'static str| Rejection::invalid_field(path, rule, "invalid_value");
-        match &self.changes.tags {
-            Patch::Keep => {}
-            Patch::Clear => row.tags.clear(),
-            Patch::Set(tags) => row.tags = values::tags(tags).map_err(invalid("tags"))?,
+        if let Patch::Set(tags) = &self.changes.tags {
+            row.tags = values::tags(tags).map_err(invalid("tags"))?;
         }
-        match &self.changes.assignments {
-            Patch::Keep => {}
-            Patch::Clear => row.assignments = Value::Array(Vec::new()),
-            Patch::Set(assignments) => {
-                let normal_id = |kind: &str, id: &str| hosts::normal_id(platform, kind, id);
-                let assignments = values::assignments(assignments, normal_id).map_err(invalid("assignments"))?;
-                row.assignments = serde_json::to_value(assignments)?;
-            }
+        if let Patch::Set(assignments) = &self.changes.assignments {
+            let normal_id = |kind: &str, id: &str| hosts::normal_id(platform, kind, id);
+            let assignments = values::assignments(assignments, normal_id).map_err(invalid("assignments"))?;
+            row.assignments = serde_json::to_value(assignments)?;
         }
         if self.changes.custom_fields.is_clear() {
             row.custom_fields = Value::Object(Map::new());

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use backoffice_core::http::{CreatedId, Done, Id, Json, Query, Routes, requires};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::{Detail, Rejection, RequestContext, Result};
+use backoffice_core::list::ById;
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -93,22 +94,29 @@ struct FieldList {
     items: Vec<FieldItem>,
 }
 
-async fn list_attachment_fields(ctx: RequestContext, query: Query<FieldQuery>) -> Result<Json<FieldList>> {
+async fn list_attachment_fields(
+    ctx: RequestContext,
+    query: Query<FieldQuery>,
+    by_id: Query<ById>,
+) -> Result<Json<FieldList>> {
+    let mut violations = Violations::default();
     let entity = query.0.entity_id.as_deref().map(values::normal_kind);
     if entity.as_deref().is_some_and(|entity| !values::is_id(entity)) {
-        let detail = Detail::new(
+        violations.add(Detail::new(
             "entityId",
             "must be 1 to 255 characters without control characters",
             "invalid_value",
-        );
-        return Err(Rejection::invalid(vec![detail]).into());
+        ));
     }
+    let requested = violations.keep(by_id.0.requested());
+    violations.check()?;
     let connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;
     let fields = query::fields::applying(&ctx, &connection, entity.as_deref()).await?;
     let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
     let items = fields
         .into_iter()
+        .filter(|(field, _)| requested.as_ref().is_none_or(|ids| ids.contains(&field.id)))
         .map(|field| FieldItem::of(field, &partitions))
         .collect();
     Ok(Json(FieldList { items }))

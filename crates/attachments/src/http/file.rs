@@ -14,6 +14,7 @@ use super::items::record_of;
 use super::reading::{Readable, header, headers, readable};
 use crate::files::unreadable;
 use crate::model::ATTACHMENT;
+use crate::upload::harmless;
 
 pub(super) fn routes(routes: &mut Routes) {
     routes
@@ -120,10 +121,11 @@ pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
         .open(&file.row.storage_key, file.row.file_size.unsigned_abs())
         .await;
     let (bytes, length) = opened.map_err(|error| unreadable(&file.store, id, &error))?;
-    let kind = &file.row.mime_type;
+    // Earlier releases stored types that are rejected now.
+    let kind = harmless(&file.row.mime_type);
     let content_type = match file.row.is_utf8 {
         true => format!("{kind}; charset=utf-8"),
-        false => kind.clone(),
+        false => kind.to_owned(),
     };
     Ok(Download {
         length,

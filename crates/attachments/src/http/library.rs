@@ -1,11 +1,11 @@
 //! The library: all files of a tenant.
 
 use backoffice_core::access_log::AccessType;
-use backoffice_core::http::{Conditions, Created, Done, Id, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Conditions, Created, Done, Id, Json, Path, QueryInput, Routes, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::{CommaList, InstantOrDate, ListQuery, instant};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
-use backoffice_progress::bulk::{Started, checked_ids, start};
+use backoffice_progress::bulk::{Started, checked_ids, start, validate_ids};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -119,6 +119,12 @@ impl LibraryQuery {
     }
 }
 
+impl QueryInput for LibraryQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
+    }
+}
+
 /// A page of the library.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -148,7 +154,7 @@ struct PartitionOfLibrary {
 async fn list_attachment_library(
     ctx: RequestContext,
     list: ListQuery<Attachment>,
-    query: Query<LibraryQuery>,
+    query: CheckedQuery<LibraryQuery>,
 ) -> Result<Json<LibraryPage>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
@@ -262,6 +268,7 @@ struct BulkDeletion {
 
 impl Input for BulkDeletion {
     fn validate(&self, validator: &mut Validator) {
+        validate_ids(&self.ids, validator);
         if self.confirm != Value::Bool(true) {
             validator.reject("confirm", "must be true", "invalid_value");
         }

@@ -2,7 +2,7 @@
 
 use backoffice_core::context::Call;
 use backoffice_core::http::{
-    Access, Conditions, Contents, Created, Done, FileResponse, Id, Json, Path, Pieces, Routes, requires,
+    Access, Conditions, Contents, Created, Done, FileResponse, Id, Json, Path, Pieces, Routes, given, requires,
 };
 use backoffice_core::identity::{ActorKind, Principal};
 use backoffice_core::input::{Input, Validator};
@@ -127,9 +127,10 @@ async fn list_attachment_links(ctx: RequestContext, path: Path<Id>) -> Result<Js
 #[schema(as = NewAttachmentLink)]
 struct NewLink {
     /// Hours until it expires; 72 by default.
-    #[schema(minimum = 1, maximum = 720)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(minimum = 1, maximum = 720, nullable = false)]
     expires_in_hours: Option<i64>,
-    /// Number of downloads after which it no longer works; without a bound by default.
+    /// Number of downloads after which it no longer works; without a bound by default, and for null.
     #[schema(minimum = 1, maximum = 1000)]
     max_downloads: Option<i32>,
 }

@@ -2,7 +2,8 @@
 
 use backoffice_core::command::Entity;
 use backoffice_core::http::{
-    Attempt, Created, Describe, Done, Extract, Id, Identified, Incoming, Json, Path, Query, Routes, Schemas, requires,
+    Attempt, Created, Describe, Done, Extract, Id, Identified, Incoming, Json, Path, Query, Routes, Schemas, given,
+    requires,
 };
 use backoffice_core::ids::wire_tenant;
 use backoffice_core::input::Input;
@@ -16,7 +17,7 @@ use utoipa::openapi::{RefOr, Required};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::commands::{CreatePartition, PartitionFields, UpdatePartition};
+use crate::commands::{CreatePartition, PartitionFields, UpdatePartition, not_allowed};
 use crate::config::env_name;
 use crate::files::Files;
 use crate::model::{PARTITION, Partition};
@@ -135,8 +136,8 @@ async fn create_attachment_partition(
 ) -> Result<Created<PartitionResponse>> {
     Partition::check_writable(&ctx)?;
     let Json(fields) = body.0?;
-    check_endpoint(&ctx, &fields).await?;
     let command = CreatePartition::new(&ctx, &fields)?;
+    check_endpoint(&ctx, &fields).await?;
     ctx.execute(&command, |row| Created(response(row))).await
 }
 
@@ -146,12 +147,12 @@ async fn update_attachment_partition(
 ) -> Result<Json<PartitionResponse>> {
     Partition::check_writable(&ctx)?;
     let body = body.0?;
+    let command = UpdatePartition::new(body.id, body.fields.clone())?;
     let row = visible(&ctx, body.id).await?;
     if row.is_default() && !ctx.rights().is_super_admin {
         return Err(Rejection::forbidden("Default partitions can only be changed by super administrators").into());
     }
     check_endpoint(&ctx, &body.fields).await?;
-    let command = UpdatePartition::new(body.id, body.fields)?;
     // The scope of a selected tenant does not include a default partition.
     let ctx = match row.is_default() && ctx.scope().visible_tenants != VisibleTenants::All {
         true => ctx.with_scope(Scope::system()),
@@ -169,11 +170,7 @@ async fn check_endpoint(ctx: &RequestContext, fields: &PartitionFields) -> Resul
     };
     let files = ctx.call().provided::<Files>()?;
     let checked = files.stores.egress().look_up(&url).await;
-    checked.map_err(|error| {
-        Rejection::bad_request(format!("configJson: `endpoint`: {error}"))
-            .code("invalid_store")
-            .into()
-    })
+    Ok(checked.map_err(|error| not_allowed("endpoint", &error.to_string()))?)
 }
 
 /// The query of a deletion.
@@ -189,6 +186,8 @@ struct PartitionQuery {
 #[schema(as = AttachmentPartitionId)]
 struct PartitionBody {
     /// The partition, unless the query names it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     id: Option<Uuid>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::http::{Json, Routes, requires};
+use backoffice_core::http::{Json, Routes, given, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::{RequestContext, Result};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,8 @@ struct TransferBody {
     #[schema(value_type = AttachmentRecordText)]
     to_record_id: String,
     /// Only files of this record.
-    #[schema(value_type = Option<AttachmentRecordText>)]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<AttachmentRecordText>, nullable = false)]
     from_record_id: Option<String>,
 }
 

@@ -7,7 +7,6 @@ use crate::documented::{AttachmentHref, AttachmentLabel, AttachmentRecordText};
 
 /// A record to which a file is assigned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 #[schema(as = AttachmentAssignment)]
 pub struct Assignment {
     /// Kind of the record: `module.entity`, 1 to 255 characters.

@@ -90,6 +90,8 @@ impl Field {
 
 impl Entity for Field {
     const KIND: &'static str = FIELD;
+    /// The organization is always null, and absent from the snapshots of earlier releases.
+    const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Field not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
@@ -107,7 +109,9 @@ impl Entity for Field {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = Self::read(tx, ids).await?;
-        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+        // Constraints belong to the whole tenant.
+        let snapshot = |row: &Self| Ok((row.id, Snapshot::of(row)?.with_organization(None)));
+        rows.iter().map(snapshot).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {

@@ -48,6 +48,8 @@ pub struct Partition {
     /// `local` or `s3`.
     pub storage_driver: String,
     /// Settings of the driver, with `[redacted]` in place of credentials.
+    // Snapshots of earlier releases name it `config`.
+    #[serde(rename = "configJson", alias = "config")]
     pub config: Option<Value>,
     /// The store of new files.
     pub store_id: Uuid,
@@ -81,6 +83,8 @@ impl Partition {
 
 impl Entity for Partition {
     const KIND: &'static str = PARTITION;
+    /// The organization is always null, and absent from the snapshots of earlier releases.
+    const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Partition not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
@@ -91,7 +95,10 @@ impl Entity for Partition {
     }
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
-        crud::load::<Self>(tx, ids).await
+        let rows = crud::read::<Self>(tx, ids).await?;
+        // A partition belongs to the whole tenant.
+        let snapshot = |row: &Self| Ok((row.id, Snapshot::of(row)?.with_organization(None)));
+        rows.iter().map(snapshot).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
@@ -107,8 +114,8 @@ impl Entity for Partition {
     }
 
     /// Keeps the partitions that all tenants have. Foreign keys keep those with files. A change of credentials is not undone, because the old ones are
-    /// nowhere any more. Undo and redo do not make a partition with files public, because their callers confirm nothing; uploads into the partition wait
-    /// for its row, which is locked.
+    /// nowhere any more; its entry has an undo token only if an earlier release has written it. Undo and redo do not make a partition with files public,
+    /// because their callers confirm nothing; uploads into the partition wait for its row, which is locked.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         Self::check_writable(tx.context())?;
         let Some(from) = step.from.map(Snapshot::row::<Self>).transpose()? else {

@@ -76,7 +76,8 @@ impl Entity for Quota {
             .filter(usage::quota.is_not_null())
             .select(Self::as_select());
         let rows: Vec<Self> = rows.load(tx.conn()).await?;
-        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+        let snapshot = |row: &Self| Ok((row.id, Snapshot::of(row)?.with_organization(None)));
+        rows.iter().map(snapshot).collect()
     }
 
     async fn store(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {

@@ -26,7 +26,7 @@ pub use cleanup::CleanUp;
 pub(crate) use cleanup::{clean_up, note_upload, remove_now, stage, sweep, sweep_soon};
 pub(crate) use local::{Local, Readers};
 use s3::PartMemory;
-pub(crate) use s3::{AuthMode, Credentials, REDACTED, S3, S3Settings};
+pub(crate) use s3::{AuthMode, Credentials, REDACTED, S3, S3Settings, violation};
 pub(crate) use spool::{Spool, SpoolFolder};
 
 /// Buckets whose connections are kept.

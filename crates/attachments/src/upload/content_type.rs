@@ -58,15 +58,41 @@ const ARCHIVE: &[u8] = b"PK\x03\x04";
 /// The part that every office document has.
 const OFFICE_PART: &[u8] = b"[Content_Types].xml";
 
+/// The type of bytes of which nothing is known.
+const BINARY: &str = "application/octet-stream";
+
 /// Types of documents that browsers execute.
-const ACTIVE: [&str; 6] = [
+const ACTIVE_DOCUMENTS: [&str; 5] = [
     "application/xhtml+xml",
     "application/xml",
     "image/svg+xml",
     "text/html",
-    "text/javascript",
     "text/xml",
 ];
+
+/// Types of scripts: all that the standard "MIME Sniffing" calls JavaScript. `nosniff` lets a page execute files of these types, and neither
+/// `Content-Disposition` nor the policy of the file prevents it.
+const SCRIPTS: [&str; 16] = [
+    "application/ecmascript",
+    "application/javascript",
+    "application/x-ecmascript",
+    "application/x-javascript",
+    "text/ecmascript",
+    "text/javascript",
+    "text/javascript1.0",
+    "text/javascript1.1",
+    "text/javascript1.2",
+    "text/javascript1.3",
+    "text/javascript1.4",
+    "text/javascript1.5",
+    "text/jscript",
+    "text/livescript",
+    "text/x-ecmascript",
+    "text/x-javascript",
+];
+
+/// Types of style sheets, which pages load like scripts.
+const STYLE_SHEETS: [&str; 2] = ["text/css", "text/xsl"];
 
 /// First bytes of programs: Windows, Linux, macOS and Java.
 const PROGRAMS: [&[u8]; 9] = [
@@ -104,6 +130,17 @@ pub(crate) fn belongs_to(mime_type: &str, extension: &str) -> bool {
     type_of(extension).is_none_or(|kind| kind == mime_type)
 }
 
+/// Returns the type under which a file of this type is stored and sent. Browsers execute scripts, XML and style sheets as parts of a page of this site, so
+/// files of these types are bytes of which nothing is known.
+pub(crate) fn harmless(mime_type: &str) -> &str {
+    let is_part_of_pages = is_active(mime_type) || mime_type.ends_with("+xml") || STYLE_SHEETS.contains(&mime_type);
+    if is_part_of_pages { BINARY } else { mime_type }
+}
+
+fn is_active(mime_type: &str) -> bool {
+    ACTIVE_DOCUMENTS.contains(&mime_type) || SCRIPTS.contains(&mime_type)
+}
+
 fn type_of(extension: &str) -> Option<&'static str> {
     let known = BY_EXTENSION.iter().find(|(known, _)| *known == extension);
     known.map(|(_, kind)| *kind)
@@ -122,13 +159,13 @@ pub(crate) fn depends_on_end(head: &[u8], extension: &str) -> bool {
 /// Returns the media type of a file from its first 8 KiB, and from its last 64 KiB if it [depends](depends_on_end) on them.
 ///
 /// # Errors
-/// [`Error::Dangerous`] for programs, [`Error::ActiveContent`] for documents that browsers execute, by bytes or by the client's word.
+/// [`Error::Dangerous`] for programs, [`Error::ActiveContent`] for documents and scripts that browsers execute, by bytes or by the client's word.
 pub(crate) fn detect(head: &[u8], end: &[u8], extension: &str, claimed: Option<&str>) -> Result<ContentType, Error> {
     if PROGRAMS.iter().any(|first| head.starts_with(first)) {
         return Err(Error::Dangerous);
     }
     let claimed = claimed.map(str::to_ascii_lowercase);
-    if is_document(head) || claimed.as_deref().is_some_and(|kind| ACTIVE.contains(&kind)) {
+    if is_document(head) || claimed.as_deref().is_some_and(is_active) {
         return Err(Error::ActiveContent);
     }
     let binary = |mime_type: &str| ContentType {
@@ -153,12 +190,8 @@ pub(crate) fn detect(head: &[u8], end: &[u8], extension: &str, claimed: Option<&
             is_utf8: true,
         });
     }
-    let claimed = claimed.filter(|kind| is_well_formed(kind));
-    Ok(binary(
-        by_extension
-            .or(claimed.as_deref())
-            .unwrap_or("application/octet-stream"),
-    ))
+    let claimed = claimed.as_deref().filter(|kind| is_well_formed(kind)).map(harmless);
+    Ok(binary(by_extension.or(claimed).unwrap_or(BINARY)))
 }
 
 /// Whether browsers could take the bytes for a document that they execute.

@@ -33,7 +33,7 @@ pub(crate) struct UploadForm {
     /// A JSON array of texts, or texts joined by commas.
     #[schema(value_type = String, required = false)]
     tags: Option<String>,
-    /// A JSON array of assignments.
+    /// A JSON array of assignments; at most 50 with the one to the record, which is added.
     #[schema(value_type = String, required = false)]
     assignments: Option<String>,
     /// A JSON object.
@@ -62,6 +62,7 @@ pub(crate) struct Described {
     pub(crate) field_key: Option<String>,
     pub(crate) partition_code: Option<String>,
     pub(crate) tags: Vec<String>,
+    /// With the record itself.
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) custom_fields: Map<String, Value>,
 }
@@ -105,7 +106,12 @@ impl Form {
             None => Vec::new(),
             Some(text) => serde_json::from_str(text).map_err(|_| Error::InvalidField("assignments"))?,
         };
-        let assignments = values::assignments(&assignments, normal_id).map_err(|rule| invalid("assignments", rule))?;
+        let assignments = values::assignments(&assignments, normal_id);
+        let mut assignments = assignments.map_err(|rule| invalid("assignments", rule))?;
+        if entity_id != hosts::LIBRARY {
+            let assigned = values::assign(&mut assignments, &entity_id, &record_id);
+            assigned.map_err(|rule| invalid("assignments", rule))?;
+        }
         let mut changes = match self.custom_fields.as_deref() {
             None => Map::new(),
             Some(text) => serde_json::from_str(text).map_err(|_| Error::InvalidField("customFields"))?,

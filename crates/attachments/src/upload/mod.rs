@@ -9,7 +9,7 @@ mod scan;
 mod text;
 
 pub(crate) use constraints::{Candidate, Constraints};
-pub(crate) use content_type::{ContentType, belongs_to, depends_on_end, detect};
+pub(crate) use content_type::{ContentType, belongs_to, depends_on_end, detect, harmless};
 pub(crate) use form::{Described, Form, UploadForm};
 pub(crate) use image::{ImageSize, image_size};
 pub(crate) use name::{check_name, clean_name, extension};

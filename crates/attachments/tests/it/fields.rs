@@ -1,5 +1,6 @@
 //! Constraints of the files of fields, and bulk deletion.
 
+use backoffice_test_support::details;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -183,6 +184,40 @@ async fn a_field_decides_about_the_partition() {
 }
 
 #[actix_web::test]
+async fn constraints_are_listed_by_their_ids() {
+    let fixture = fixture().await;
+    let one = set(&fixture, json!({"entityId": "x.y", "fieldKey": "one"})).await;
+    let two = set(&fixture, json!({"entityId": "x.y", "fieldKey": "two"})).await;
+    let other = set(&fixture, json!({"entityId": "a.b", "fieldKey": "one"})).await;
+    let unknown = Uuid::from_u128(7);
+
+    for (query, expected) in [
+        (String::new(), vec![other, one, two]),
+        (format!("id={two}"), vec![two]),
+        (format!("id={unknown}"), vec![]),
+        (format!("ids={two},{unknown},{other}"), vec![other, two]),
+        (format!("ids={one},{other}&entityId=x.y"), vec![one]),
+        (format!("id={one}&ids={two}"), vec![]),
+        ("ids=".to_owned(), vec![]),
+    ] {
+        let list = fixture.app.read(&fixture.a.token, &format!("{FIELDS}?{query}")).await;
+        assert_eq!(crate::ids(&list), expected, "{query}");
+    }
+    let foreign = fixture.app.read(&fixture.b.token, &format!("{FIELDS}?id={one}")).await;
+    assert_eq!(crate::ids(&foreign), [] as [Uuid; 0]);
+    for (query, rejected) in [
+        ("id=x", vec!["id"]),
+        ("id=", vec!["id"]),
+        ("ids=x", vec!["ids"]),
+        ("ids=x&entityId=", vec!["entityId", "ids"]),
+    ] {
+        let (status, body) = fixture.app.get(&fixture.a.token, &format!("{FIELDS}?{query}")).await;
+        let paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        assert_eq!((status, paths), (400, rejected), "{query}");
+    }
+}
+
+#[actix_web::test]
 async fn att_32_many_files_are_deleted_in_the_background() {
     let fixture = TwoTenants::inside(builder().build().await).await;
     let mut ids = Vec::new();
@@ -201,6 +236,12 @@ async fn att_32_many_files_are_deleted_in_the_background() {
         .post(&fixture.a.token, &path, json!({"ids": ids, "confirm": false}))
         .await;
     assert_eq!(unconfirmed.0, 400);
+    let (status, body) = fixture
+        .app
+        .post(&fixture.a.token, &path, json!({"ids": [], "confirm": false}))
+        .await;
+    let expected = vec![("ids", "out_of_range"), ("confirm", "invalid_value")];
+    assert_eq!((status, details(&body)), (400, expected));
     let (status, started) = fixture
         .app
         .post(&fixture.a.token, &path, json!({"ids": ids, "confirm": true}))

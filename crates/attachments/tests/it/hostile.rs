@@ -74,6 +74,8 @@ fn documents() -> Vec<(&'static str, Vec<u8>, &'static str, Fate)> {
         one("a.bin", b"plain", "image/svg+xml", ACTIVE),
         one("a.bin", b"plain", "application/xhtml+xml", ACTIVE),
         one("a.bin", b"plain", "text/javascript", ACTIVE),
+        one("a.bin", b"/*\0*/alert(1)", "application/javascript", ACTIVE),
+        one("a.bin", b"/*\0*/alert(1)", "", Saved("a.bin", BINARY)),
         one("a.bin", b"\x00\x01", "text/html;x", Saved("a.bin", BINARY)),
         one(
             "a.txt",
@@ -108,7 +110,8 @@ fn programs() -> Vec<(&'static str, Vec<u8>, &'static str, Fate)> {
         one("a.bin", b"\xca\xfe\xba\xbe\x00\x00", "", PROGRAM),
         one("a.bin", b"\xcf\xfa\xed\xfe\x07\x00", "", PROGRAM),
         one("../../etc/passwd", b"root", "", Saved("passwd", TEXT)),
-        // In a header, a backslash escapes the next character.
+        // Some clients escape backslashes, others send them as they are.
+        one(r"..\..\boot.ini", b"root", "", Saved("boot.ini", TEXT)),
         one("..\\\\..\\\\boot.ini", b"root", "", Saved("boot.ini", TEXT)),
         one("/", b"root", "", Saved("file", TEXT)),
         one("..", b"root", "", Saved("file", TEXT)),

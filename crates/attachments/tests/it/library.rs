@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::id_of;
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -59,7 +60,7 @@ async fn a_change_keeps_what_it_does_not_name() {
     let (_, cleared) = patch(
         &fixture,
         id,
-        json!({"tags": null, "assignments": null, "customFields": null}),
+        json!({"tags": [], "assignments": [], "customFields": null}),
     )
     .await;
     assert_eq!(
@@ -153,6 +154,21 @@ async fn the_library_is_filtered_sorted_and_searched() {
             (400, &json!("Invalid query")),
             "{query}: {body}"
         );
+    }
+    for (query, expected) in [
+        (
+            "mimeType=image*&createdFrom=x&page=0",
+            vec!["createdFrom", "mimeType", "page"],
+        ),
+        (
+            "mimeType=image*&createdFrom=x&page=x&tenantId=zz",
+            vec!["createdFrom", "mimeType", "page", "tenantId"],
+        ),
+    ] {
+        let (status, body) = fixture.app.get(&fixture.a.token, &format!("{LIBRARY}?{query}")).await;
+        let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!((status, paths), (400, expected), "{query}");
     }
 }
 

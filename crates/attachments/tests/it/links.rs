@@ -171,6 +171,7 @@ async fn links_are_created_and_seen_by_those_who_may_share_the_file() {
     for body in [
         json!({"expiresInHours": 0}),
         json!({"expiresInHours": 721}),
+        json!({"expiresInHours": null}),
         json!({"maxDownloads": 0}),
         json!({"maxDownloads": 1001}),
     ] {
@@ -181,6 +182,16 @@ async fn links_are_created_and_seen_by_those_who_may_share_the_file() {
         );
     }
     assert_eq!(listed(&fixture, id).await.as_array().map(Vec::len), Some(1));
+}
+
+#[actix_web::test]
+async fn a_link_may_be_said_to_have_no_bound() {
+    let fixture = fixture().await;
+    let id = uploaded(&fixture, &[], NOTE).await;
+
+    link(&fixture, id, json!({"maxDownloads": null})).await;
+
+    assert_eq!(listed(&fixture, id).await[0]["maxDownloads"], Value::Null);
 }
 
 #[actix_web::test]

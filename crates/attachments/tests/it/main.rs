@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
 mod access;
+mod changes;
 mod failures;
 mod fields;
 mod files;
@@ -16,6 +17,7 @@ mod known_images;
 mod library;
 mod library_reads;
 mod links;
+mod partition_inputs;
 mod partitions;
 mod random;
 mod records;
@@ -23,6 +25,7 @@ mod retention;
 mod s3;
 mod s3_server;
 mod scan;
+mod scripts;
 mod shares;
 mod transfers;
 mod unreadable;

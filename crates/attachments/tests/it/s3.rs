@@ -142,13 +142,34 @@ async fn a_change_of_place_is_undone_and_a_change_of_credentials_is_not() {
 
     let mut wrong = server.config();
     wrong["secretAccessKey"] = json!("another");
-    let replaced = change(json!({"id": id, "configJson": wrong})).await;
-    let (status, rejected) = fixture.app.undo(&fixture.a.token, &replaced).await;
+    let replaced = change(json!({"id": id, "title": "Other", "configJson": wrong})).await;
+
+    assert_eq!(replaced.operation(), None);
+    let log = format!("/audit_logs/audit-logs/actions?resourceId={id}");
+    let entries = fixture.app.read(&fixture.a.token, &log).await;
+    let entry = &entries["items"][0];
     assert_eq!(
-        (status, &rejected["code"]),
-        (409, &json!("credentials_not_kept")),
-        "{rejected}"
+        entry["changes"]["configJson"],
+        json!({"from": null, "to": null, "redacted": true})
     );
+    assert_eq!(
+        (&entry["changes"]["title"]["to"], &entry["undoToken"]),
+        (&json!("Other"), &Value::Null)
+    );
+    let undoable = fixture
+        .app
+        .read(&fixture.a.token, &format!("{log}&undoableOnly=true"))
+        .await;
+    assert_eq!(undoable["items"], json!([]), "{undoable}");
+
+    // Credentials that are sent back as they were read are no change.
+    let mut kept = server.config();
+    for name in ["accessKeyId", "secretAccessKey"] {
+        kept[name] = json!("[redacted]");
+    }
+    let renamed = change(json!({"id": id, "title": "Renamed", "configJson": kept})).await;
+    let (status, body) = fixture.app.undo(&fixture.a.token, &renamed).await;
+    assert_eq!(status, 200, "{body}");
 }
 
 #[actix_web::test]

@@ -1,7 +1,7 @@
 //! Moves of files to other records: repeated ones, ones at the same time, and what undo returns.
 
 use actix_web::http::Method;
-use backoffice_test_support::{DatabaseSnapshot, TestResponse};
+use backoffice_test_support::{DatabaseSnapshot, TestResponse, details};
 use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -57,6 +57,22 @@ async fn a_repeated_move_from_a_record_returns_the_stored_response() {
     assert_eq!(other.status, 422);
     let events = "core_outbox_events where name = 'attachments.attachment.transferred'";
     assert_eq!(fixture.app.count(events).await, 1);
+}
+
+#[actix_web::test]
+async fn a_move_from_null_is_rejected_and_moves_nothing() {
+    let fixture = fixture().await;
+    let file = uploaded(&fixture, &[], NOTE).await;
+    let body = json!({"entityId": "x.y", "attachmentIds": [file], "toRecordId": "r2", "fromRecordId": null});
+
+    let response = transfer(&fixture, &fixture.a.token, &body).await;
+
+    assert_eq!(
+        (response.status, details(&response.json())),
+        (400, vec![("fromRecordId", "required")])
+    );
+    let (_, page) = fixture.app.get(&fixture.a.token, &of_record()).await;
+    assert_eq!(ids(&page), [file]);
 }
 
 #[actix_web::test]

@@ -222,6 +222,16 @@ async fn names_lose_folders_and_invisible_characters() {
     for (given, expected) in [
         ("..\\\\..\\\\a.txt", "a.txt"),
         ("/etc/passwd", "passwd"),
+        // Browsers send backslashes as they are.
+        (r"C:\temp\x.txt", "x.txt"),
+        (r"..\..\a.txt", "a.txt"),
+        (r"\\server\share\b.txt", "b.txt"),
+        (r"C:\zdjęcia\ą;b.txt", "ą;b.txt"),
+        (r"C:\temp/..\c.txt", "c.txt"),
+        (r#"a\"b.txt"#, "a\"b.txt"),
+        (r#"a\"/../d.txt"#, "d.txt"),
+        (r#"a.txt"; filename*=UTF-8''C%3A%5Ctemp%5Ce.txt; x=""#, "e.txt"),
+        (r#"..\f.txt"; filename*=UTF-8''%ff; x=""#, "f.txt"),
         ("a\u{200b}b.txt", "ab.txt"),
     ] {
         let file = Upload { name: given, ..NOTE };
@@ -237,7 +247,7 @@ async fn what_the_client_says_of_a_file_is_stored() {
         ("tags", "[\" a \", \"b\", \"a\"]"),
         (
             "assignments",
-            "[{\"type\": \"customers:deal\", \"id\": \"1\", \"label\": \"L\", \"href\": \"/deals/1\"}]",
+            "[{\"type\": \"customers:deal\", \"id\": \"1\", \"label\": \"L\", \"href\": \"/deals/1\", \"more\": 1}]",
         ),
         ("customFields", "{\"size\": 3}"),
         ("cf_color", "red"),

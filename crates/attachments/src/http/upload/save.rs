@@ -10,9 +10,8 @@ use super::{Uploaded, UploadedItem};
 use crate::commands::{CreateAttachment, not_saved};
 use crate::error::Error;
 use crate::files::Files;
-use crate::hosts;
 use crate::http::store;
-use crate::model::{Assignment, Attachment, NewAttachment};
+use crate::model::{Attachment, NewAttachment};
 use crate::query::staged::Staged;
 use crate::stores::{Spool, note_upload, remove_now, stage};
 use crate::upload::Described;
@@ -26,18 +25,6 @@ pub(super) fn new_row(
     file: Inspected,
 ) -> Result<(NewAttachment, Spool)> {
     let (tenant, now) = (target.placement.tenant, ctx.now());
-    let mut assignments = described.assignments;
-    if described.entity_id != hosts::LIBRARY {
-        let is_record = |one: &Assignment| one.kind == described.entity_id && one.id == described.record_id;
-        if !assignments.iter().any(is_record) {
-            assignments.push(Assignment {
-                kind: described.entity_id.clone(),
-                id: described.record_id.clone(),
-                label: None,
-                href: None,
-            });
-        }
-    }
     let date = now.get().date();
     let (year, month) = (date.year(), u8::from(date.month()));
     let row = Attachment {
@@ -60,7 +47,7 @@ pub(super) fn new_row(
         image_width: file.image.map(|image| image.width),
         image_height: file.image.map(|image| image.height),
         tags: described.tags,
-        assignments: serde_json::to_value(assignments)?,
+        assignments: serde_json::to_value(described.assignments)?,
         custom_fields: json!(described.custom_fields),
         uploaded_by: ctx.user_id().ok(),
         created_at: now,

@@ -28,7 +28,7 @@ use uuid::Uuid;
 use super::Spool;
 use http::Guarded;
 pub(crate) use memory::PartMemory;
-pub(crate) use settings::{AuthMode, Credentials, REDACTED, S3Settings};
+pub(crate) use settings::{AuthMode, Credentials, REDACTED, S3Settings, violation};
 
 /// Bytes of a part of an upload; a file of at most this length is stored in one request.
 const PART: u64 = 8 * 1024 * 1024;
@@ -277,7 +277,7 @@ impl S3 {
 
 /// Returns the endpoint with which the library forms addresses: for requests in virtual-hosted style, the host names the bucket.
 fn endpoint(settings: &S3Settings) -> CoreResult<Option<String>> {
-    let Some(mut url) = settings.endpoint_url().map_err(CoreError::internal)? else {
+    let Some(mut url) = settings.endpoint_url()? else {
         return Ok(None);
     };
     if !settings.force_path_style {
