@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use backoffice_core::document::parse_stored;
 use backoffice_core::text::is_invisible;
 use serde_json::Value;
 
@@ -35,7 +36,8 @@ pub(crate) fn header() -> String {
 pub(crate) fn lines(rows: &[ExportRow]) -> String {
     let mut text = String::new();
     for row in rows {
-        let changes = row.changes.as_ref().and_then(Value::as_object);
+        let changes = row.changes.as_deref().and_then(|text| parse_stored(text).ok());
+        let changes = changes.as_ref().and_then(Value::as_object);
         let mut fields: Vec<(&String, &Value)> = changes.into_iter().flatten().collect();
         fields.sort_unstable_by_key(|(name, _)| *name);
         if fields.is_empty() {

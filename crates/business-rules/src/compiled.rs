@@ -104,6 +104,12 @@ impl CompiledRule {
         validates(&self.rule_type)
     }
 
+    /// Returns the name that a change with these names has for the rule: its own event type if it is one of them, else the first one.
+    pub(crate) fn name_of<'n>(&self, names: &'n [String]) -> Option<&'n str> {
+        let own = names.iter().find(|name| self.event_type.as_ref() == Some(*name));
+        own.or_else(|| names.first()).map(String::as_str)
+    }
+
     fn takes(&self, changes: Option<&[&str]>, is_event: bool) -> bool {
         match (&self.event_type, changes) {
             (_, None) => true,

@@ -267,7 +267,7 @@ async fn validate_all(
     if !shared.spent.is_zero() {
         tokio::task::yield_now().await;
     }
-    let facts = subject.facts(user.clone(), ctx.now(), local_date);
+    let mut facts = subject.facts(user.clone(), ctx.now(), local_date);
     let (patterns, lines) = (ctx.call().provided::<Patterns>()?, ctx.call().provided::<LineLog>()?);
     let started = Instant::now();
     let (mut outcome, mut slice) = (RunOutcome::default(), Slice::begin());
@@ -285,7 +285,9 @@ async fn validate_all(
             patterns: &patterns,
             longest: config.guard_rule.min(config.guard_run.saturating_sub(spent)),
         };
+        facts.event_type = rule.name_of(&change.names);
         let mut run = evaluate(rule, &facts, limits, tx.new_id());
+        run.event_type = facts.event_type.map(str::to_owned);
         if run.elapsed > config.guard_rule {
             run.end_with(0);
         }
@@ -408,13 +410,16 @@ fn decide(
 
 /// Returns the 422 of a command that rules disallow.
 fn rejection(outcome: &RunOutcome, messages: &[Value]) -> Verdict {
-    let first = messages.first().and_then(|message| message.get("message")?.as_str());
+    // A message without a text is not a reason.
+    let is_text = |text: &&str| !text.trim().is_empty();
+    let mut texts = messages.iter().filter_map(|message| message.get("message")?.as_str());
+    let first = texts.find(is_text);
     let blocking = outcome.runs.iter().filter(|run| run.vetoes());
     let reason = |run: &crate::engine::RuleRun| {
-        let shown = run.messages.first().map(|message| message.text.clone());
-        let blocked = run.results.iter().find(|result| result.word == "BLOCK_TRANSITION");
-        let blocked = blocked.and_then(|result| result.fields.get("message")?.as_str().map(str::to_owned));
-        shown.or(blocked)
+        let shown = run.messages.iter().map(|message| message.text.as_str());
+        let blocked = run.results.iter().filter(|result| result.word == "BLOCK_TRANSITION");
+        let blocked = blocked.filter_map(|result| result.fields.get("message")?.as_str());
+        shown.chain(blocked).find(is_text).map(str::to_owned)
     };
     let rules: Vec<Value> = blocking
         .clone()

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::words::ShortText;
-use super::{QueryPairs, check_organization};
+use super::{Filters, QueryPairs, check_organization};
 use crate::acl;
 use crate::filter::{self, AccessFilter};
 use crate::query::accesses::{self, NamedRow};
@@ -65,6 +65,12 @@ struct AccessParameters {
     /// Only entries after this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
+}
+
+impl Filters for AccessParameters {
+    fn check(pairs: &[(String, String)]) -> Result<()> {
+        AccessFilter::read(pairs).map(drop)
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]

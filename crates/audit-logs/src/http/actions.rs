@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::words::{Flag, LongText, ShortText, SortDir};
-use super::{QueryPairs, check_organization};
+use super::{Filters, QueryPairs, check_organization};
 use crate::acl;
 use crate::filter::{self, ActionFilter, SortField};
 use crate::query::actions::{self, ActionRow, NamedRow};
@@ -91,6 +91,12 @@ struct ActionParameters {
     /// Only entries after this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
+}
+
+impl Filters for ActionParameters {
+    fn check(pairs: &[(String, String)]) -> Result<()> {
+        ActionFilter::read(pairs).map(drop)
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]

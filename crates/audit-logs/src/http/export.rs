@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::words::{Flag, LongText, Positive, ShortText, SortDir};
-use super::{QueryPairs, check_organization};
+use super::{Filters, QueryPairs, check_organization};
 use crate::acl;
 use crate::csv;
 use crate::filter::{self, ActionFilter, SortField};
@@ -87,6 +87,12 @@ struct ExportParameters {
     /// Only entries after this timestamp or date.
     #[param(value_type = Option<InstantOrDate>, inline)]
     after: Option<String>,
+}
+
+impl Filters for ExportParameters {
+    fn check(pairs: &[(String, String)]) -> Result<()> {
+        ActionFilter::read_export(pairs).map(drop)
+    }
 }
 
 async fn export_actions(ctx: RequestContext, query: QueryPairs<ExportParameters>) -> Result<Streamed> {

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use backoffice_core::db::Connection;
 use backoffice_core::http::{Describe, Extract, Incoming, Query, Routes, Schemas};
-use backoffice_core::{Rejection, Result};
+use backoffice_core::{Rejection, Result, Violations};
 use utoipa::IntoParams;
 use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
@@ -40,6 +40,15 @@ async fn check_organization(connection: &mut Connection, viewer: Viewer<'_>, org
     Err(Rejection::forbidden("Organization scope violation").into())
 }
 
+/// Parameters of an endpoint.
+trait Filters {
+    /// Validates a query.
+    ///
+    /// # Errors
+    /// 400 with all violations.
+    fn check(pairs: &[(String, String)]) -> Result<()>;
+}
+
 /// The query as pairs, because a parameter may be repeated and each has its own rules. `P` describes the parameters in the API document.
 #[derive(Debug)]
 struct QueryPairs<P> {
@@ -47,11 +56,17 @@ struct QueryPairs<P> {
     parameters: PhantomData<fn() -> P>,
 }
 
-impl<P> Extract for QueryPairs<P> {
+impl<P: Filters> Extract for QueryPairs<P> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let Query(pairs) = Extract::extract(incoming)?;
         let parameters = PhantomData;
         Ok(Self { pairs, parameters })
+    }
+
+    fn report(&self, _incoming: &Incoming<'_>, violations: &mut Violations) {
+        if let Err(error) = P::check(&self.pairs) {
+            violations.note(error);
+        }
     }
 }
 

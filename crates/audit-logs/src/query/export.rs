@@ -4,10 +4,9 @@ use backoffice_core::db::{Connection, Holder, LongTransactionPermit, UnloggedTra
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, NullableExpressionMethods, QueryDsl, QueryResult, QueryableByName, dsl, sql_query};
 use diesel_async::RunQueryDsl;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::actions::{filtered, order};
@@ -35,8 +34,9 @@ pub(crate) struct ExportRow {
     pub(crate) resource_kind: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
     pub(crate) resource_id: Option<String>,
-    #[diesel(sql_type = Nullable<Jsonb>)]
-    pub(crate) changes: Option<Value>,
+    /// JSON text.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub(crate) changes: Option<String>,
     #[diesel(sql_type = Text)]
     pub(crate) source: String,
     #[diesel(sql_type = Text)]
@@ -63,7 +63,8 @@ pub(crate) async fn counts(
 /// Number of entries per fetch: even the largest entries take only a few megabytes.
 const FETCH: &str = "fetch forward 20 from action_export";
 
-/// The changes of an entry. Values that are longer than any cell are truncated in the database.
+/// The changes of an entry, as text, because a document that is nested too deeply must not cost the whole file. Values that are longer than any cell are
+/// truncated in the database.
 const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) <= 65536 \
         or jsonb_typeof(audit_action_logs.changes) <> 'object' then audit_action_logs.changes \
     else (select jsonb_object_agg(f.key, case when octet_length(f.value::text) <= 65536 then f.value \
@@ -76,7 +77,7 @@ const CHANGES: &str = "(case when octet_length(audit_action_logs.changes::text) 
             case when octet_length((f.value -> 'to')::text) <= 65536 then f.value -> 'to' \
                 when jsonb_typeof(f.value -> 'to') = 'string' then to_jsonb(left(f.value ->> 'to', 65536)) \
                 else to_jsonb(left((f.value -> 'to')::text, 65536)) end as start_of_to) s) \
-    end) as changes";
+    end)::text as changes";
 
 /// Takes a permit for an export of the caller.
 ///
@@ -112,7 +113,7 @@ impl Cursor {
                 logs::action_label,
                 logs::resource_kind,
                 logs::resource_id,
-                dsl::sql::<Nullable<Jsonb>>(CHANGES),
+                dsl::sql::<Nullable<Text>>(CHANGES),
                 logs::source,
                 logs::execution_state,
                 organization_name!(logs),

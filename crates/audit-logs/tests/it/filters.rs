@@ -1,5 +1,5 @@
 use actix_web::http::Method;
-use backoffice_test_support::{TestApp, UNDO};
+use backoffice_test_support::{TestApp, UNDO, details};
 use serde_json::{Value, json};
 
 use crate::sign_in::{MODULES, admin, tenant, user, worker};
@@ -218,5 +218,22 @@ async fn invalid_filters_are_reported() {
 
         assert_eq!((status, &body["error"]), (400, &json!("Invalid filters")), "{query}");
         assert_eq!(body["details"].as_array().map(Vec::len), Some(1), "{query}");
+    }
+    // A tenant that can't be read does not hide the filters.
+    for path in [
+        ACTIONS.to_owned(),
+        format!("{ACTIONS}/export"),
+        "/audit_logs/audit-logs/access".to_owned(),
+    ] {
+        let path = format!("{path}?tenantId=zz&resourceKind=&limit=0");
+        let (status, body) = app.get(&worker(&acme, 1), &path).await;
+
+        let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!(
+            (status, paths),
+            (400, vec!["limit", "resourceKind", "tenantId"]),
+            "{path}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod deep;
 mod filters;
 mod history;
 mod returning;

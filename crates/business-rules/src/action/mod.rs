@@ -7,7 +7,7 @@ mod template;
 mod webhook;
 
 pub(crate) use link::LinkTemplate;
-pub(crate) use parse::{ActionRules, parse_branch};
+pub(crate) use parse::{ActionRules, parse_branch, too_deep};
 pub(crate) use platform_call::PlatformCall;
 pub(crate) use template::{Exceeded, Template, fill, json, json_object};
 pub(crate) use webhook::{HeaderText, Webhook};

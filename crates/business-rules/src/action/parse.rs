@@ -1,7 +1,7 @@
 //! Parses actions, and reports everything that is wrong with them.
 
 use backoffice_core::records::RecordKind;
-use backoffice_core::{Detail, Platform};
+use backoffice_core::{Detail, Platform, document};
 use backoffice_egress::Egress;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -62,6 +62,25 @@ pub(crate) fn parse_branch(branch: &Value, rules: ActionRules<'_>) -> Result<Vec
     if details.is_empty() { Ok(actions) } else { Err(details) }
 }
 
+/// Returns the values of a new branch that are nested too deeply, with paths from the branch: `[1].config.body`. Stored branches may have such values,
+/// which earlier releases have accepted.
+pub(crate) fn too_deep(branch: &Value) -> Vec<Detail> {
+    let mut details = Vec::new();
+    let mut check = |path: String, value: &Value| details.extend(document::check_depth(&path, value).err());
+    for (index, action) in branch.as_array().into_iter().flatten().enumerate() {
+        for (name, value) in action.as_object().into_iter().flatten() {
+            let Some(config) = value.as_object().filter(|_| name == "config") else {
+                check(format!("[{index}].{name}"), value);
+                continue;
+            };
+            for (name, value) in config {
+                check(format!("[{index}].config.{name}"), value);
+            }
+        }
+    }
+    details
+}
+
 /// Largest body of a webhook, in bytes of JSON.
 const LARGEST_BODY: usize = 64 * 1024;
 
@@ -119,11 +138,8 @@ impl Parser {
         let path = format!("config.{name}");
         let message = match config.get(name) {
             None => return self.reject(&path, "is required", "required"),
-            Some(Value::String(text)) => match text.chars().count() {
-                0 => return self.reject(&path, "must not be blank", "required"),
-                length if length > longest => format!("must be at most {longest} characters"),
-                _ => return Some(text),
-            },
+            Some(Value::String(text)) if text.chars().count() <= longest => return Some(text),
+            Some(Value::String(_)) => format!("must be at most {longest} characters"),
             Some(_) => return self.reject(&path, "must be a text", "invalid_type"),
         };
         self.reject(&path, message, "too_long")

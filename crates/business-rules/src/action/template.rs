@@ -7,10 +7,13 @@ use std::fmt::{self, Write};
 
 use serde_json::{Map, Value};
 
-use crate::condition::{Facts, Reference, TextBudget};
+use crate::condition::{self, Facts, Reference, TextBudget};
 
 /// Bytes that a value in a document takes beside its text.
 const VALUE_BYTES: usize = size_of::<Value>();
+/// Deepest nesting of a document that is built. The value of a rule has at most 16 levels, and a record with its state before the change has few more. A job
+/// or an event with a document of more than 127 levels could not be read.
+const DEEPEST: usize = 64;
 
 /// A text with references. Inserted text is not searched for references again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(super) enum Part {
 pub(crate) enum Exceeded {
     /// It is longer than its action allows.
     Length,
+    /// It is nested deeper than 64 levels.
+    Depth,
     /// The budget of the run is used up.
     Budget,
 }
@@ -81,7 +86,7 @@ impl Template {
         let mut text = BoundedText::new(&facts.budget, longest);
         match self.write(facts, &mut text) {
             Ok(()) | Err(Exceeded::Length) => Ok(text.text),
-            Err(Exceeded::Budget) => Err(Exceeded::Budget),
+            Err(exceeded @ (Exceeded::Depth | Exceeded::Budget)) => Err(exceeded),
         }
     }
 
@@ -138,12 +143,12 @@ impl<'a> BoundedText<'a> {
         Ok(())
     }
 
-    /// Adds the text of a value: null is empty, lists and objects are written as JSON.
+    /// Adds the text of a value, which is that of conditions: null is empty, lists and objects are written as JSON.
     fn push_shown(&mut self, value: &Value) -> Result<(), Exceeded> {
-        match value {
-            Value::Null => Ok(()),
-            Value::String(text) => self.push(text),
-            other => self.push_json(other),
+        match (condition::text(value), value) {
+            (Some(text), _) => self.push(&text),
+            (None, Value::Null) => Ok(()),
+            (None, other) => self.push_json(other),
         }
     }
 
@@ -199,9 +204,14 @@ fn within(text: String, longest: usize) -> Result<String, Exceeded> {
 /// Returns a JSON value in which texts are filled. A text that is one reference becomes the value itself.
 ///
 /// # Errors
-/// If its JSON has more than `longest` bytes even without escapes, or the budget of the run is used up.
+/// If its JSON has more than `longest` bytes even without escapes, it is nested too deeply, or the budget of the run is used up.
 pub(crate) fn fill(value: &Value, facts: &Facts<'_>, longest: usize) -> Result<Value, Exceeded> {
-    Filler { facts, left: longest }.fill(value)
+    let mut filler = Filler {
+        facts,
+        left: longest,
+        levels: DEEPEST,
+    };
+    filler.fill(value)
 }
 
 /// Fills a document.
@@ -209,6 +219,8 @@ struct Filler<'a, 'f> {
     facts: &'a Facts<'f>,
     /// Bytes of JSON that may still be added.
     left: usize,
+    /// Levels of lists and objects that may still be added inside of the present ones.
+    levels: usize,
 }
 
 impl Filler<'_, '_> {
@@ -247,19 +259,29 @@ impl Filler<'_, '_> {
         self.take(1, VALUE_BYTES)?;
         match value {
             Value::Array(items) => {
+                self.descend()?;
                 let items: Result<_, _> = items.iter().map(|item| part(self, item)).collect();
+                self.levels += 1;
                 items.map(Value::Array)
             }
             Value::Object(fields) => {
+                self.descend()?;
                 let mut copied = Map::new();
                 for (name, value) in fields {
                     self.take(3 + name.len(), VALUE_BYTES + name.len())?;
                     copied.insert(name.clone(), part(self, value)?);
                 }
+                self.levels += 1;
                 Ok(Value::Object(copied))
             }
             scalar => Ok(scalar.clone()),
         }
+    }
+
+    /// Enters a list or an object.
+    fn descend(&mut self) -> Result<(), Exceeded> {
+        self.levels = self.levels.checked_sub(1).ok_or(Exceeded::Depth)?;
+        Ok(())
     }
 
     /// Takes bytes of the document's JSON, and bytes of the run's budget.
@@ -308,6 +330,35 @@ mod tests {
 
         let expected = json!({"a": 7, "b": ["n: 7", true], "c": [null, true, {"a": "b"}]});
         assert_eq!(filled, Ok(expected));
+    }
+
+    #[test]
+    fn numbers_have_the_text_that_conditions_compare() {
+        let data = json!({"whole": 1.0, "half": 0.5, "large": 1e21, "negative": -7, "flag": true, "list": [1.0]});
+        let facts = Facts::for_test(&data);
+
+        let text = filled(
+            "{{whole}} {{half}} {{large}} {{negative}} {{flag}} {{list}}",
+            &facts,
+            100,
+        );
+
+        assert_eq!(text, "1 0.5 1000000000000000000000 -7 true [1.0]");
+        let value = fill(&json!(["{{whole}}", "n: {{whole}}"]), &facts, 100);
+        assert_eq!(value, Ok(json!([1.0, "n: 1"])));
+    }
+
+    #[test]
+    fn a_document_that_is_built_is_nested_at_most_64_deep() {
+        let nested = |levels: usize| (0..levels).fold(json!("{{a}}"), |inner, _| json!([{"b": inner}]));
+        let (shallow, deep) = (json!({"a": nested(15)}), json!({"a": nested(16)}));
+        let body = |levels: usize| json!([nested(levels), nested(1)]);
+        let filled = |levels: usize, data: &Value| fill(&body(levels), &Facts::for_test(data), 10_000).map(drop);
+
+        assert_eq!(filled(16, &shallow), Ok(()));
+        assert_eq!(filled(16, &deep), Err(Exceeded::Depth));
+        assert_eq!(filled(32, &json!({"a": 1})), Err(Exceeded::Depth));
+        assert_eq!(filled(31, &json!({"a": 1})), Ok(()));
     }
 
     #[test]

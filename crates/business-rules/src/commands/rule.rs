@@ -66,15 +66,15 @@ pub struct RuleInput {
     /// The change to which the rule applies, such as `updated`, at most 50 characters; null for every change.
     #[schema(value_type = Option<BusinessRuleOptionalWord>)]
     pub event_type: Patch<String>,
-    /// The condition, at most 64 KiB with at most 50 comparisons by `MATCHES`; null is always true.
+    /// The condition, at most 64 KiB with at most 50 comparisons by `MATCHES`, whose values are nested at most 16 deep; null is always true.
     #[schema(value_type = Option<Object>)]
     pub condition_expression: Patch<Value>,
-    /// At most 20 actions if the condition is true, at most 64 KiB. The values of secret headers of webhooks are shown as `[redacted]`, which keeps them
-    /// when it is sent back. Calls of the platform name an endpoint and a key of
+    /// At most 20 actions if the condition is true, at most 64 KiB; the values in `config` are nested at most 16 deep. The values of secret headers of
+    /// webhooks are shown as `[redacted]`, which keeps them when it is sent back. Calls of the platform name an endpoint and a key of
     /// `GET /business_rules/platform-call-options`.
     #[schema(value_type = Vec<Object>, max_items = 20)]
     pub success_actions: Patch<Value>,
-    /// At most 20 actions if the condition is false, at most 64 KiB.
+    /// At most 20 actions if the condition is false, at most 64 KiB; the values in `config` are nested at most 16 deep.
     #[schema(value_type = Vec<Object>, max_items = 20)]
     pub failure_actions: Patch<Value>,
     /// By default true.
@@ -92,6 +92,8 @@ pub struct RuleInput {
 }
 
 impl Input for RuleInput {
+    const MAY_HAVE_NO_ORGANIZATION: bool = true;
+
     fn organization(&self) -> Patch<Uuid> {
         self.organization_id
     }
@@ -298,6 +300,15 @@ impl Record for Rule {
             &mut self.failure_actions,
             list_of_some_size,
         );
+        let branches = [
+            ("successActions", &input.success_actions),
+            ("failureActions", &input.failure_actions),
+        ];
+        for (field, branch) in branches {
+            if let Patch::Set(branch) = branch {
+                report(validator, field, action::too_deep(branch));
+            }
+        }
         validator.value("enabled", &input.enabled, &mut self.enabled, rules::any);
         validator.value("priority", &input.priority, &mut self.priority, priority);
         validator.optional(

@@ -47,6 +47,8 @@ pub struct SetInput {
 }
 
 impl Input for SetInput {
+    const MAY_HAVE_NO_ORGANIZATION: bool = true;
+
     fn organization(&self) -> Patch<Uuid> {
         self.organization_id
     }

@@ -1,6 +1,6 @@
 //! Compiles conditions, and reports everything that is wrong with them.
 
-use backoffice_core::Detail;
+use backoffice_core::{Detail, document};
 use serde_json::{Map, Value};
 
 use super::operator::{self, Operator};
@@ -24,14 +24,14 @@ pub(crate) fn compile(condition: &Value) -> Result<Condition, Vec<Detail>> {
     Compiler::default().whole(condition)
 }
 
-/// Checks a new condition: what [`compile`] requires, the number of its patterns, and each of them. Stored conditions may have more patterns, which
-/// earlier releases have accepted.
+/// Checks a new condition: what [`compile`] requires, the number of its patterns, each of them, and the nesting of its values. Stored conditions may have
+/// more patterns and deeper values, which earlier releases have accepted.
 ///
 /// # Errors
 /// The violated rules, as those of [`compile`].
 pub(crate) fn check(condition: &Value) -> Result<(), Vec<Detail>> {
     let compiler = Compiler {
-        checks_patterns: true,
+        is_new: true,
         ..Compiler::default()
     };
     compiler.whole(condition).map(drop)
@@ -40,8 +40,8 @@ pub(crate) fn check(condition: &Value) -> Result<(), Vec<Detail>> {
 #[derive(Default)]
 struct Compiler {
     details: Vec<Detail>,
-    /// Whether the rules for patterns count.
-    checks_patterns: bool,
+    /// Whether the rules for new conditions count.
+    is_new: bool,
     /// Number of comparisons with patterns.
     patterns: usize,
 }
@@ -52,7 +52,7 @@ impl Compiler {
             return Ok(Condition::Always);
         }
         let compiled = self.condition(condition, "", 1);
-        if self.checks_patterns && self.patterns > MOST_PATTERNS {
+        if self.is_new && self.patterns > MOST_PATTERNS {
             let message = format!("must have at most {MOST_PATTERNS} comparisons with MATCHES");
             self.reject::<()>("", message, "out_of_range");
         }
@@ -72,6 +72,11 @@ impl Compiler {
         let Some(fields) = value.as_object() else {
             return self.reject(at, "must be a condition: an object", "invalid_type");
         };
+        if self.is_new {
+            let documents = fields.iter().filter(|(name, _)| *name != "rules");
+            let checked = documents.filter_map(|(name, value)| document::check_depth(&join(at, name), value).err());
+            self.details.extend(checked);
+        }
         match fields.get("rules") {
             Some(rules) => self.group(fields, rules, at, depth),
             None => self.comparison(fields, at).map(Condition::Compare),
@@ -154,7 +159,7 @@ impl Compiler {
 
     /// Returns a pattern. Compiles it to check it, unless there are too many of them anyway.
     fn pattern(&self, text: &str) -> Result<String, &'static str> {
-        if self.checks_patterns && self.patterns <= MOST_PATTERNS {
+        if self.is_new && self.patterns <= MOST_PATTERNS {
             Pattern::compile(text)?;
         }
         Ok(text.to_owned())
@@ -244,6 +249,24 @@ mod tests {
         assert!(check(&pattern("^[a-z]{1,20}$")).is_ok());
         for text in ["((a{200}){200}){200}", &"a".repeat(201)] {
             assert_eq!(faults(&pattern(text)).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_new_condition_has_no_value_that_is_nested_too_deeply() {
+        let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        let with = |field: &str, levels: usize| {
+            let mut comparison = json!({"field": "a", "operator": "=", "value": 1});
+            comparison[field] = deep(levels);
+            json!({"operator": "AND", "rules": [comparison]})
+        };
+
+        assert!(check(&with("value", document::DEEPEST)).is_ok());
+        for field in ["value", "note"] {
+            let condition = with(field, document::DEEPEST + 1);
+            let path = format!("rules[0].{field}");
+            assert_eq!(faults(&condition), [(path, "invalid_value".to_owned())]);
+            assert!(compile(&condition).is_ok(), "a stored condition");
         }
     }
 

@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 pub(crate) use budget::TextBudget;
+pub(crate) use compare::text;
 pub(crate) use compile::{check, compile};
 pub(crate) use evaluation::{EvaluationLimits, Unevaluated};
 pub(crate) use operator::Operator;

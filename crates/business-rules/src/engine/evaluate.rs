@@ -26,6 +26,8 @@ const LONGEST_ADDRESS: usize = 254;
 const LARGEST_BODY: usize = 64 * 1024;
 /// Longest value of a header, in characters.
 const LONGEST_HEADER: usize = 2000;
+/// Error of an action whose value, payload or body is nested too deeply.
+const DOCUMENT_TOO_DEEP: &str = "document_too_deep";
 /// Error of a rule that builds more than is left of the budget of its run.
 const TEXTS_TOO_LONG: &str = "texts_too_long";
 /// Error of a rule that is not valid any more.
@@ -93,6 +95,7 @@ impl Fault {
     const fn from_exceeded(exceeded: Exceeded, too_long: &'static str) -> Self {
         match exceeded {
             Exceeded::Length => Self::Invalid(too_long),
+            Exceeded::Depth => Self::Invalid(DOCUMENT_TOO_DEEP),
             Exceeded::Budget => Self::Budget,
         }
     }
@@ -179,7 +182,8 @@ impl Planner<'_, '_> {
 
     fn field(&mut self, field: &str, value: &Value, fields: &mut Map<String, Value>) -> Result<(), Fault> {
         fields.insert("field".to_owned(), json!(field));
-        let value = action::fill(value, self.facts, usize::MAX).map_err(|_| Fault::Budget)?;
+        let value = action::fill(value, self.facts, usize::MAX);
+        let value = value.map_err(|exceeded| Fault::from_exceeded(exceeded, TEXTS_TOO_LONG))?;
         let write = self.run.write.get_or_insert_default();
         write.actions.push(self.run.results.len());
         write.fields.insert(field.to_owned(), value);

@@ -241,6 +241,8 @@ pub(crate) struct PlannedWrite {
 pub(crate) struct RuleRun {
     pub(crate) rule: Arc<CompiledRule>,
     pub(crate) log_id: Uuid,
+    /// The name that the change has for this rule; `None` for that of the run.
+    pub(crate) event_type: Option<String>,
     /// The value of the condition; `None` after an error.
     pub(crate) condition: Option<bool>,
     pub(crate) error: Option<String>,
@@ -266,6 +268,7 @@ impl RuleRun {
         Self {
             rule,
             log_id,
+            event_type: None,
             condition: None,
             error: None,
             results: Vec::new(),

@@ -21,7 +21,7 @@ const LONGEST_EVALUATION: Duration = Duration::from_secs(1);
 /// What becomes of the actions of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunMode {
-    /// None of them acts.
+    /// None of them acts; it is only checked whether fields could be set.
     Dry,
     /// They act, and a call of the platform fails if the platform is not available.
     Once,
@@ -84,8 +84,14 @@ pub(crate) async fn run(
         };
         let mut one = plan(rule, facts, held, ctx.new_id(), mode == RunMode::Dry);
         slice.yield_if_over().await;
-        if mode != RunMode::Dry {
-            effects.act(&mut one, begun + longest).await?;
+        match mode {
+            RunMode::Dry => {
+                let left = longest.saturating_sub(begun.elapsed());
+                if let Err(action) = write::check(ctx, &mut one, subject, left).await {
+                    one.end_with(action);
+                }
+            }
+            RunMode::Once | RunMode::Repeatable => effects.act(&mut one, begun + longest).await?,
         }
         one.elapsed = begun.elapsed();
         outcome.runs.push(one);

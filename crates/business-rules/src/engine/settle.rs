@@ -131,12 +131,32 @@ pub(crate) async fn settle(
     Ok(leavings)
 }
 
+/// Finds the recipients of all notifications of a dry run with one statement, and completes the results.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn find_recipients(
+    connection: &mut AsyncPgConnection,
+    rules: &TenantRules,
+    subject: RunSubject<'_>,
+    runs: &mut [RuleRun],
+) -> Result<()> {
+    let planned = runs.iter().flat_map(|run| &run.notifications);
+    let found = recipients::find(connection, subject.tenant, planned).await?;
+    let mut left = RecipientsLeft::default();
+    for run in runs {
+        notifications(run, &found, rules, subject, &mut left);
+    }
+    Ok(())
+}
+
 /// Returns the id that an event is about: that of the record, else that of the rule.
 fn about_id(subject: RunSubject<'_>, run: &RuleRun) -> Uuid {
     let record = subject.entity_id.and_then(|id| id.parse().ok());
     record.unwrap_or(run.rule.id)
 }
 
+/// Returns the notifications of a run, and adds their recipients to its results.
 fn notifications(
     run: &mut RuleRun,
     found: &NamedUsers,
@@ -245,11 +265,15 @@ impl LoggedContexts {
         }
     }
 
-    fn input(&mut self) -> Value {
-        match self.inputs.take(&self.input) {
+    fn input(&mut self, run: &RuleRun) -> Value {
+        let mut input = match self.inputs.take(&self.input) {
             true => self.input.clone(),
             false => self.short_input.clone(),
+        };
+        if let (Some(own), Some(shown)) = (&run.event_type, input.get_mut("eventType")) {
+            *shown = json!(own);
         }
+        input
     }
 
     fn output(&mut self, run: &RuleRun) -> Value {
@@ -297,7 +321,7 @@ fn row(about: About<'_>, run: &RuleRun, contexts: &mut LoggedContexts) -> LogRow
         entity_type: subject.entity_type.to_owned(),
         entity_id: subject.entity_id.map_or_else(|| Uuid::nil().to_string(), str::to_owned),
         execution_result: result.to_owned(),
-        input_context: Some(contexts.input()),
+        input_context: Some(contexts.input(run)),
         output_context: Some(contexts.output(run)),
         error_message: run.error.clone(),
         execution_time_ms: i32::try_from(run.elapsed.as_millis()).unwrap_or(i32::MAX),

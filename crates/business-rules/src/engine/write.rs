@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoffice_core::records::WriteRecord;
 use backoffice_core::{Cause, Error, Rejection, RequestContext, Result};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
@@ -52,6 +53,34 @@ pub(crate) async fn write(
     is_done
 }
 
+/// Checks whether the fields that a run has planned could be set, as [`write`] checks it, and notes in the results if they could not. Changes nothing.
+///
+/// # Errors
+/// The first of the actions that set fields, if the time was not enough.
+pub(crate) async fn check(
+    ctx: &RequestContext,
+    run: &mut RuleRun,
+    subject: RunSubject<'_>,
+    longest: Duration,
+) -> Result<(), usize> {
+    let id = subject.entity_id.and_then(|id| id.parse::<Uuid>().ok());
+    let (Some(planned), Some(id)) = (run.write.take(), id) else {
+        return Ok(());
+    };
+    let rule = Arc::clone(&run.rule);
+    let Ok(found) = timeout(longest, find(ctx, &rule, subject.entity_type, id)).await else {
+        return Err(planned.actions.first().copied().unwrap_or_default());
+    };
+    let Err(error) = found.map(drop) else { return Ok(()) };
+    let error = reason(&error);
+    for number in planned.actions {
+        if let Some(result) = run.results.get_mut(number) {
+            result.error = Some(error.clone());
+        }
+    }
+    Ok(())
+}
+
 /// Returns the field that an action has set, with its value.
 fn patch(fields: &Map<String, Value>, field: Option<&Value>) -> Value {
     let name = field.and_then(Value::as_str).unwrap_or_default();
@@ -65,6 +94,17 @@ async fn set(
     id: Uuid,
     planned: &PlannedWrite,
 ) -> Result<()> {
+    let (ctx, write) = find(ctx, rule, entity_type, id).await?;
+    write(&ctx, id, planned.fields.clone()).await
+}
+
+/// Finds the record that the rule may change. Returns the context in which the record is changed, and what changes it.
+async fn find(
+    ctx: &RequestContext,
+    rule: &CompiledRule,
+    entity_type: &str,
+    id: Uuid,
+) -> Result<(RequestContext, WriteRecord)> {
     let kind = ctx.platform().record_kind(entity_type).filter(|kind| kind.guardable);
     let Some((kind, write)) = kind.and_then(|kind| Some((kind, kind.write?))) else {
         return Err(Error::internal("the kind of the record can't be written"));
@@ -76,7 +116,7 @@ async fn set(
     {
         return Err(Rejection::missing_features(&[missing.id]).into());
     }
-    let ctx = &ctx.for_features(kind.manage)?;
+    let ctx = ctx.for_features(kind.manage)?;
     let connection = ctx.read().await?;
     let visible = (kind.find)(&connection, ctx.scope(), &[id]).await?;
     drop(connection);
@@ -88,7 +128,7 @@ async fn set(
     if common_organization(ctx.call(), ctx.tenant()?, own, rule.organization).await? != Some(own) {
         return Err(Rejection::not_found("entity_not_found").into());
     }
-    write(ctx, id, planned.fields.clone()).await
+    Ok((ctx, write))
 }
 
 /// Returns the reason of a failed effect for the log and the response: nothing of the inside of the platform.

@@ -64,7 +64,9 @@ impl Entity for WebhookSecret {
             .filter(secrets::id.one_of(ids))
             .filter(secrets::revoked_at.is_null());
         let rows: Vec<Self> = rows.select(Self::as_select()).load(tx.conn()).await?;
-        rows.iter().map(|row| Ok((row.id, Snapshot::of(row)?))).collect()
+        rows.iter()
+            .map(|row| Ok((row.id, Snapshot::of(row)?.with_organization(None))))
+            .collect()
     }
 
     /// No command on secrets can be undone, so no snapshot of one is ever restored.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by a panic")]
 
+mod documents;
+mod dry_runs;
 mod effects;
 mod erasure;
 mod events;
@@ -14,6 +16,7 @@ mod limits;
 mod links;
 mod local_dates;
 mod logs;
+mod messages;
 mod months;
 mod nodes;
 mod options;

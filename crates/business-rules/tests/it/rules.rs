@@ -102,7 +102,7 @@ async fn everything_that_is_wrong_with_a_rule_is_reported() {
             action("SET_FIELD", json!({"field": "title", "value": "x"})), action("CALL_WEBHOOK", json!({"url": "https://10.0.0.1/"})),
             action("CALL_PLATFORM", json!({})), action("EMIT_EVENT", json!({"eventName": "customers.deal.updated"})),
         ],
-        "failureActions": [message("SHOW_ERROR", "")],
+        "failureActions": [action("SHOW_ERROR", json!({}))],
         "effectiveFrom": "2026-01-02T00:00:00Z", "effectiveTo": "2026-01-02T00:00:00Z",
     });
 

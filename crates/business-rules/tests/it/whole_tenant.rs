@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::TwoTenants;
-use backoffice_test_support::{TestResponse, UndoableWrite};
+use backoffice_test_support::{TestResponse, UndoableWrite, details};
 use serde_json::{Value, json};
 
 use crate::fixture::{RULES, fixture, rule, with};
@@ -82,6 +82,37 @@ async fn a_caller_who_was_limited_meanwhile_restores_nothing_of_the_whole_tenant
         assert_eq!(redone.0, 200, "{path}: {}", redone.1);
         let undone = app.undo(&token, &deleted).await;
         assert_eq!(undone.0, 200, "{path}: {}", undone.1);
+    }
+}
+
+#[actix_web::test]
+async fn a_rule_and_a_set_are_updated_with_what_was_read_and_keep_their_place() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let immutable = (400, vec![("organizationId", "immutable")]);
+    for (path, whole, own) in [
+        (
+            RULES,
+            of_tenant(rule("whole", "ACTION", "x.y")),
+            rule("own", "ACTION", "x.y"),
+        ),
+        (SETS, set("whole"), json!({"setId": "own", "setName": "S"})),
+    ] {
+        let whole = fixture.create(path, whole).await;
+        let own = fixture.create(path, own).await;
+
+        for id in [whole, own] {
+            let read = app.read(token, &format!("{path}/{id}")).await;
+            let (status, body) = app.put(token, path, read.clone()).await;
+            assert_eq!(status, 200, "{path}: {body}");
+            let again = app.read(token, &format!("{path}/{id}")).await;
+            assert_eq!(again, read, "nothing has changed");
+        }
+        for (id, organization) in [(whole, json!(fixture.a.organization)), (own, Value::Null)] {
+            let body = json!({"id": id, "organizationId": organization});
+            let (status, body) = app.put(token, path, body).await;
+            assert_eq!((status, details(&body)), immutable, "{path}");
+        }
     }
 }
 

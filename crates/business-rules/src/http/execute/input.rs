@@ -29,7 +29,8 @@ pub(super) struct ExecuteInput {
     /// The data that conditions and texts refer to: any JSON of at most 256 KiB, by default an empty object.
     #[schema(value_type = Value)]
     data: Patch<Value>,
-    /// Whether conditions are evaluated without executing actions; by default false. Nothing is written, sent or logged then.
+    /// Whether conditions are evaluated without executing actions; by default false. Nothing is written, sent or logged then; the results of actions report
+    /// a record that does not exist or is not visible, and a notification without recipients.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = bool)]
     dry_run: Option<bool>,
@@ -124,8 +125,7 @@ fn validate(input: &ExecuteInput, validator: &mut Validator) {
 /// 400 with all violated rules.
 pub(super) fn check(input: &impl Input) -> Result<()> {
     let mut validator = Validator::default();
-    input.require(&mut validator);
-    input.validate(&mut validator);
+    input.validate_new(&mut validator);
     validator.check()
 }
 

@@ -204,11 +204,15 @@ impl<'a> PendingRun<'a> {
         };
         let facts = subject.facts(self.user.clone(), ctx.now(), local_date);
         let mode = if request.is_dry { RunMode::Dry } else { RunMode::Once };
-        let outcome = run::run(ctx, rules, subject, &facts, once.occasion, mode).await?;
+        let mut outcome = run::run(ctx, rules, subject, &facts, once.occasion, mode).await?;
         let result = if outcome.allows() { "allowed" } else { "blocked" };
         let trigger = self.trigger.word();
         metrics::counter!("business_rules_runs_total", "trigger" => trigger, "result" => result).increment(1);
         if request.is_dry {
+            if outcome.runs.iter().any(|run| !run.notifications.is_empty()) {
+                let mut connection = ctx.read().await?;
+                settle::find_recipients(&mut connection, &self.rules, subject, &mut outcome.runs).await?;
+            }
             return Ok(Json(response(&outcome, true)));
         }
         let command = RecordRun {
