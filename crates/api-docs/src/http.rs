@@ -175,7 +175,9 @@ fn unless_known(request: &HttpRequest, tagged: &Tagged, content_type: &'static s
 
 /// Returns whether `Accept` ranks `text/plain` above `application/json`: first by weight, then by the specificity of the range.
 fn prefers_text(accept: &str) -> bool {
-    rank(accept, "text", "plain") > rank(accept, "application", "json")
+    let text = rank(accept, "text", "plain");
+    // Weight 0 excludes a type, however specific its range is.
+    text.0 > 0 && text > rank(accept, "application", "json")
 }
 
 /// Returns the weight in thousandths and the specificity (3 the type, 2 its family, 1 anything) of the range that applies to this type.
@@ -208,6 +210,8 @@ mod tests {
             ("text/plain;q=0.5, application/json", false),
             ("text/*, application/json;q=0.9", true),
             ("text/plain;q=0, */*", false),
+            ("text/plain;q=0", false),
+            ("text/plain;q=0, application/*;q=0", false),
             ("text/html,application/xhtml+xml,*/*;q=0.8", false),
             ("", false),
         ] {

@@ -53,6 +53,7 @@ fn register(registry: &mut Registry) {
         .extend(model::PUSH_TOKEN)
         .extend::<&'static dyn Channel>(push::CHANNEL)
         .entity::<model::Device>()
+        .deferred_work::<model::RestoredDevice>(|tx, restored| Box::pin(model::check_restored(tx, restored)))
         .command::<commands::RegisterDevice>()
         .command::<commands::UpdateDevice>()
         .command::<commands::DeactivateDevice>()

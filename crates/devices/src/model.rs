@@ -4,7 +4,7 @@ use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snaps
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Result, Timestamp};
-use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::upsert::excluded;
 use diesel::{
     ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, insert_into, sql_query, update,
@@ -13,8 +13,13 @@ use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::push::Providers;
 use crate::schema::devices_devices as devices;
 use crate::{acl, query};
+
+mod restored;
+
+pub(crate) use restored::{RestoredDevice, check_restored};
 
 /// The platforms of devices.
 pub const PLATFORMS: &[&str] = &["ios", "android", "web"];
@@ -78,6 +83,16 @@ impl Device {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
         }
+    }
+
+    /// Returns the provider of its push messages: its own one, or else the default of its platform.
+    pub(crate) fn provider<'a>(&'a self, providers: &'a Providers) -> &'a str {
+        providers.of_device(self.push_provider.as_deref(), &self.platform)
+    }
+
+    /// Returns whether the two states of a device have different providers. The platform of a device without a provider of its own decides, too.
+    pub(crate) fn differs_in_provider(&self, other: &Self, providers: &Providers) -> bool {
+        self.push_provider != other.push_provider || self.provider(providers) != other.provider(providers)
     }
 
     /// Inserts the row, or replaces the stored one, which is live then. The token and the time of its change stay.
@@ -164,7 +179,8 @@ impl Entity for Device {
         Ok(())
     }
 
-    /// Requires `devices.manage` of the owner and `devices.admin` of other callers. Owners with `devices.admin` need no other feature.
+    /// Requires `devices.manage` of the owner and `devices.admin` of other callers. Owners with `devices.admin` need no other feature. Undo and redo
+    /// by other callers are also compared with the rights of the owner.
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         let (ctx, owner) = (tx.context(), step.to.or(step.from).and_then(Self::audience));
         let is_own = ctx.user_id().is_ok_and(|user| owner == Some(user));
@@ -172,7 +188,11 @@ impl Entity for Device {
             true => acl::MANAGE,
             false => acl::ADMIN,
         };
-        ctx.require(&[needed])
+        ctx.require(&[needed])?;
+        match step.restoring {
+            true => restored::validate(tx, step).await,
+            false => Ok(()),
+        }
     }
 
     fn audience(snapshot: &Snapshot) -> Option<Uuid> {
@@ -180,16 +200,21 @@ impl Entity for Device {
     }
 }
 
-/// Removes the tokens of the stored rows that other live devices have with the providers of these rows.
+/// Removes the tokens of the stored rows that other live devices have with the providers of these rows. A device without a provider has the default of
+/// its platform.
 async fn yield_tokens(tx: &mut Tx<'_>, rows: &[Device]) -> Result<()> {
+    let providers = tx.context().call().provided::<Providers>()?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-    let providers: Vec<Option<String>> = rows.iter().map(|row| row.push_provider.clone()).collect();
+    let names: Vec<String> = rows.iter().map(|row| row.provider(&providers).to_owned()).collect();
     let (tenant, now) = (tx.tenant(), tx.now());
     sql_query(YIELD_TOKENS)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<Nullable<Text>>, _>(providers)
+        .bind::<Array<Text>, _>(names)
         .bind::<Timestamptz, _>(now)
+        .bind::<Text, _>(providers.default_of("ios").to_owned())
+        .bind::<Text, _>(providers.default_of("android").to_owned())
+        .bind::<Text, _>(providers.default_of("web").to_owned())
         .prepared()
         .execute(tx.conn())
         .await?;
@@ -200,4 +225,5 @@ const YIELD_TOKENS: &str = "update devices_devices d set push_token = null, push
     from unnest($2, $3) as restored (id, provider) \
     where d.tenant_id = $1 and d.id = restored.id and d.push_token_hash is not null \
     and exists (select from devices_devices o where o.tenant_id = $1 and o.id <> d.id and o.deleted_at is null \
-        and o.push_token_hash = d.push_token_hash and o.push_provider is not distinct from restored.provider)";
+        and o.push_token_hash = d.push_token_hash and (o.push_provider = restored.provider or o.push_provider is null \
+            and case o.platform when 'ios' then $5 when 'android' then $6 else $7 end = restored.provider))";

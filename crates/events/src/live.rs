@@ -246,14 +246,16 @@ async fn changed(changes: &mut Option<watch::Receiver<()>>) {
 }
 
 /// Returns whether the caller may see an event: holders of its feature and its audience may; an event without both is visible to every caller.
-/// It must be in the caller's scope. An event without organization is always in the scope of its audience, like their own log entries.
+/// It must be in the caller's scope. An event without organization is always in the scope of its audience, like their own log entries. So is an event
+/// without feature, whatever its organization: it is about something that belongs to its audience alone, such as their device.
 fn may_see(event: &StoredEvent, identity: &Identity, scope: &Scope, catalogue: &Catalogue) -> bool {
     let by_right = match event.feature.as_deref() {
         Some(feature) => scope.reads_by(feature, event.organization_id, catalogue),
         None => event.audience_id.is_none(),
     };
     let is_meant = event.audience_id.is_some() && event.audience_id == identity.id;
-    let is_in_scope = scope.reads_organization(event.organization_id) || (is_meant && event.organization_id.is_none());
+    let is_own = is_meant && (event.organization_id.is_none() || event.feature.is_none());
+    let is_in_scope = is_own || scope.reads_organization(event.organization_id);
     event.browser && is_in_scope && (by_right || is_meant)
 }
 

@@ -9,6 +9,7 @@ use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, Sel
 use diesel::{delete, insert_into, sql_query};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::schema::notifications_preferences as preferences;
@@ -79,6 +80,8 @@ pub struct Preferences {
 
 impl Entity for Preferences {
     const KIND: &'static str = "notifications.preference";
+    /// Derived from the user and the rows, and absent from the snapshots of earlier releases. The rows are compared with their times of creation.
+    const VOLATILE: &'static [&'static str] = &["createdAt", "id", "organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Preferences not found";
 
     /// Locks the user, whether there are preferences or not.
@@ -106,7 +109,12 @@ impl Entity for Preferences {
                     user_id: user,
                     items: rows.to_vec(),
                 };
-                Ok((user, Snapshot::of(&all)?))
+                let snapshot = Snapshot::of(&all)?
+                    .with_organization(None)
+                    .with_field("id", json!(user))
+                    .with_field("createdAt", json!(rows.iter().map(|row| row.created_at).min()))
+                    .with_field("updatedAt", json!(rows.iter().map(|row| row.updated_at).max()));
+                Ok((user, snapshot))
             })
             .collect()
     }

@@ -161,11 +161,13 @@ pub async fn send_last(connection: &mut AsyncPgConnection, call: &Call, tenant: 
     Ok(all.len())
 }
 
+/// Returns the events for the recipients. They are about no organization: that of the command has nothing to do with the recipient.
 fn events(written: &[Written]) -> impl Iterator<Item = Event> {
     written.iter().map(|one| {
         Event::new("notifications.notification.created", one.id)
             .with("type", one.type_id.clone())
             .for_principal(one.recipient)
+            .in_organization(None)
     })
 }
 

@@ -127,6 +127,9 @@ pub(crate) struct Checked {
 }
 
 impl Input for Submission {
+    /// The repetition as well: it must be the same.
+    const ACCEPTS_NUL: &'static [&'static str] = &["password", "confirmPassword"];
+
     /// Validates all but the password, whose policy is configured.
     fn validate(&self, validator: &mut Validator) {
         let email = self.email.trim();

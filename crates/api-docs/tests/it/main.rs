@@ -16,6 +16,7 @@ async fn the_version_is_a_json_string_or_bare_text() {
 
     let json = get(&app, "/version", ("Accept", "*/*")).await;
     let text = get(&app, "/version", ("Accept", "text/plain")).await;
+    let excluded = get(&app, "/version", ("Accept", "text/plain;q=0")).await;
 
     assert_eq!(
         (json.status, json.text()),
@@ -24,6 +25,7 @@ async fn the_version_is_a_json_string_or_bare_text() {
     assert_eq!(json.header("content-type").as_deref(), Some("application/json"));
     assert_eq!(json.header("x-interface-version").as_deref(), Some("0.6.5"));
     assert_eq!(text.text(), env!("CARGO_PKG_VERSION"));
+    assert_eq!(excluded.text(), json.text());
     assert_ne!(json.header("etag"), text.header("etag"));
 }
 

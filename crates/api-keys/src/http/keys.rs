@@ -1,7 +1,7 @@
 //! The list and the deletion of keys.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Json, Query};
+use backoffice_core::http::{CheckedQuery, Json, Query, QueryInput};
 use backoffice_core::list::{ById, Page, PageQuery, search_pattern};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,19 @@ pub(super) struct KeyId {
     id: Option<String>,
 }
 
+impl KeyId {
+    fn checked(&self) -> Result<Uuid, Detail> {
+        let id = self.id.as_deref().and_then(|id| id.trim().parse().ok());
+        id.ok_or_else(|| Detail::new("id", "must be a UUID", "invalid_value"))
+    }
+}
+
+impl QueryInput for KeyId {
+    fn validate(&self, violations: &mut Violations) {
+        violations.keep(self.checked());
+    }
+}
+
 /// Confirmation of a deletion.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Deleted)]
@@ -111,12 +124,11 @@ pub(super) struct DeletedKey {
     success: bool,
 }
 
-pub(super) async fn delete_api_key(ctx: RequestContext, query: Query<KeyId>) -> Result<Json<DeletedKey>> {
-    let Some(id) = query.0.id.as_deref().and_then(|id| id.trim().parse().ok()) else {
-        return Err(Rejection::bad_request("ID is required")
-            .detail(Detail::new("id", "must be a UUID", "invalid_value"))
-            .into());
-    };
+pub(super) async fn delete_api_key(ctx: RequestContext, query: CheckedQuery<KeyId>) -> Result<Json<DeletedKey>> {
+    let id = query
+        .0
+        .checked()
+        .map_err(|detail| Rejection::bad_request("ID is required").detail(detail))?;
     ctx.execute(&DeleteKey { id }, |()| Json(DeletedKey { success: true }))
         .await
 }

@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::ORGANIZATIONS;
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use time::Duration;
 use uuid::Uuid;
@@ -367,6 +368,19 @@ async fn every_invalid_field_is_reported_before_a_missing_tenant_or_organization
         let (status, body) = fixture.app.post(token, KEYS, with_tenant(valid.clone())).await;
         assert_eq!((status, &body["error"]), (400, &json!(then)));
     }
+    let path = format!("{KEYS}?pageSize=x&search={}&page=0", "x".repeat(201));
+    let (status, listed) = fixture.app.get(&fixture.a.token, &path).await;
+    assert_eq!((status, sorted(&listed)), (400, vec!["page", "pageSize", "search"]));
+    let path = format!("{KEYS}?id=x&tenantId=zz");
+    let (status, deleted) = fixture.app.delete(&fixture.a.token, &path, Value::Null).await;
+    assert_eq!((status, sorted(&deleted)), (400, vec!["id", "tenantId"]));
+}
+
+/// Returns the paths of the violated rules.
+fn sorted(body: &Value) -> Vec<&str> {
+    let mut paths: Vec<&str> = details(body).into_iter().map(|(path, _)| path).collect();
+    paths.sort_unstable();
+    paths
 }
 
 #[actix_web::test]

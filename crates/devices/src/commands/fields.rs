@@ -4,9 +4,9 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::Recurring;
 use backoffice_core::input::rules::Violation;
 use backoffice_core::input::{Input, Validator, rules};
-use backoffice_core::{Patch, Result, Timestamp};
+use backoffice_core::{Patch, Rejection, Result, Timestamp};
 use diesel::dsl::exists;
-use diesel::{ExpressionMethods, PgExpressionMethods, QueryDsl, select, update};
+use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, select, update};
 use diesel_async::RunQueryDsl;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ pub struct DeviceFields {
     /// Token for push messages, 1 to 4096 characters; of `webpush` the JSON of a `PushSubscription`. No response shows it. Null removes it.
     #[schema(value_type = Option<DeviceToken>)]
     pub push_token: Patch<String>,
-    /// Name of the provider of push messages, at most 32 characters.
+    /// Name of the provider of push messages, at most 32 characters. A device without one gets the default of its platform with a token.
     #[schema(value_type = Option<DeviceProvider>)]
     pub push_provider: Patch<String>,
     /// Time at which the user was last active on the device.
@@ -237,37 +237,32 @@ pub(super) async fn has_token(tx: &mut Tx<'_>, id: Uuid, token: &str) -> Result<
 }
 
 /// Takes the token that the row has already from other devices, before the row is written with another provider.
+///
+/// # Errors
+/// 400 if it can't be a token of that provider.
 pub(super) async fn take_stored_token(tx: &mut Tx<'_>, row: &Device) -> Result<()> {
-    let own = devices::table
+    let token = devices::table
         .filter(devices::tenant_id.eq(tx.tenant()))
         .filter(devices::id.eq(row.id))
         .select((devices::push_token_hash, devices::push_token));
-    let stored: (Option<Vec<u8>>, Option<Vec<u8>>) = own.first(tx.conn()).await?;
+    let stored: (Option<Vec<u8>>, Option<Vec<u8>>) = token.first(tx.conn()).await?;
     let (Some(hash), Some(sealed)) = stored else {
         return Ok(());
     };
-    take_token(tx, row, &hash).await?;
     let vault = tx.context().platform().vault();
     let opened = vault.open(tx.tenant(), PUSH_TOKEN.of(row.id), &sealed)?;
     let token = String::from_utf8_lossy(opened.expose_secret()).into_owned();
     let providers = tx.context().call().provided::<Providers>()?;
-    own_token(tx, row, &providers, &token).await
+    let provider = row.provider(&providers);
+    if providers.broken_rule(provider, &token).is_some() {
+        let text = "does not accept the stored token; send a token of this provider too";
+        return Err(Rejection::invalid_field("pushProvider", text, "invalid_value").into());
+    }
+    take_token(tx, row, &providers, &hash).await?;
+    own(tx, row.id, provider, &token).await
 }
 
-/// Notes that the device registered the token last, among the devices of all tenants.
-async fn own_token(tx: &mut Tx<'_>, row: &Device, providers: &Providers, token: &str) -> Result<()> {
-    let provider = provider_of(providers, row).to_owned();
-    own(tx, row.id, &provider, token).await
-}
-
-/// Returns the provider of a device.
-fn provider_of<'a>(providers: &'a Providers, row: &'a Device) -> &'a str {
-    row.push_provider
-        .as_deref()
-        .unwrap_or_else(|| providers.default_of(&row.platform))
-}
-
-/// Sets the provider of a registration with a token that names none, for a device that has none: the default of the platform.
+/// Sets the provider of a device that gets a token and has no provider: the default of the platform.
 pub(super) fn choose_provider(tx: &Tx<'_>, row: &mut Device) -> Result<()> {
     if row.push_provider.is_none() {
         let providers = tx.context().call().provided::<Providers>()?;
@@ -276,12 +271,15 @@ pub(super) fn choose_provider(tx: &Tx<'_>, row: &mut Device) -> Result<()> {
     Ok(())
 }
 
-/// Removes a token of the row's provider from all other live devices of the tenant.
-async fn take_token(tx: &mut Tx<'_>, row: &Device, hash: &[u8]) -> Result<()> {
+/// Removes a token of the row's provider from all other live devices of the tenant. A device without a provider has the default of its platform.
+async fn take_token(tx: &mut Tx<'_>, row: &Device, providers: &Providers, hash: &[u8]) -> Result<()> {
     let none = None::<Vec<u8>>;
+    let provider = row.provider(providers);
+    let by_default = devices::platform.eq_any(providers.platforms_of(provider));
+    let has_provider = devices::push_provider.eq(provider);
     let others = devices::table
         .filter(devices::tenant_id.eq(tx.tenant()))
-        .filter(devices::push_provider.is_not_distinct_from(&row.push_provider))
+        .filter(has_provider.or(devices::push_provider.is_null().and(by_default)))
         .filter(devices::push_token_hash.eq(hash))
         .filter(devices::deleted_at.is_null())
         .filter(devices::id.ne(row.id));
@@ -303,15 +301,15 @@ pub(super) async fn write_token(tx: &mut Tx<'_>, row: &Device, token: Option<&st
         return store_token(tx, row.id, None, None).await;
     };
     let (tenant, providers) = (tx.tenant(), tx.context().call().provided::<Providers>()?);
-    let provider = provider_of(&providers, row);
+    let provider = row.provider(&providers);
     providers.check(provider, token)?;
     let vault = tx.context().platform().vault();
     let sealed = vault.seal(tenant, PUSH_TOKEN.of(row.id), token.as_bytes())?;
     let hash = vault.fingerprint(tenant, PUSH_TOKEN, token.as_bytes())?.to_vec();
     let key = providers.webpush_key().filter(|_| provider == WEBPUSH);
-    take_token(tx, row, &hash).await?;
+    take_token(tx, row, &providers, &hash).await?;
     store_token(tx, row.id, Some((sealed, hash)), key).await?;
-    own_token(tx, row, &providers, token).await
+    own(tx, row.id, provider, token).await
 }
 
 /// Stores a sealed token and its fingerprint, and the name of the key with which a browser subscribed.

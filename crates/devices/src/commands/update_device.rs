@@ -10,6 +10,7 @@ use super::fields::{choose_provider, has_token, note_seen, take_stored_token, wr
 use super::{DeviceFields, NewDevice};
 use crate::acl;
 use crate::model::{Device, PLATFORMS};
+use crate::push::Providers;
 use crate::schema::devices_devices as devices;
 
 /// Changes a device.
@@ -86,13 +87,15 @@ impl Command for UpdateDevice {
             let platform = &mut row.platform;
             validator.text("platform", &registration.platform, platform, rules::one_of(PLATFORMS));
             row.organization_id = registration.organization;
-            if self.fields.has_token() {
-                choose_provider(tx, &mut row)?;
-            }
-            // They decide who gets the push messages of the owner.
-            if self.fields.has_token() || row.push_provider != stored.push_provider {
-                protect_user(tx, row.user_id).await?;
-            }
+        }
+        if self.fields.has_token() {
+            choose_provider(tx, &mut row)?;
+        }
+        let providers = tx.context().call().provided::<Providers>()?;
+        let changes_provider = row.differs_in_provider(&stored, &providers);
+        // Token and provider decide who gets the push messages of the owner.
+        if self.registration.is_some() && (self.fields.has_token() || changes_provider) {
+            protect_user(tx, row.user_id).await?;
         }
         let seen = row.last_seen_at;
         row.last_seen_at = stored.last_seen_at;
@@ -103,8 +106,12 @@ impl Command for UpdateDevice {
                 row.last_seen_at = Some(tx.context().now());
             }
             row.updated_at = tx.now();
-            if row.push_provider != stored.push_provider {
-                take_stored_token(tx, &row).await?;
+            if changes_provider {
+                match &self.fields.push_token {
+                    Patch::Keep => take_stored_token(tx, &row).await?,
+                    // Another device may have the former token with the new provider, and keeps it.
+                    Patch::Clear | Patch::Set(_) => write_token(tx, &row, None).await?,
+                }
             }
             row.write(tx).await?;
         }
@@ -115,7 +122,7 @@ impl Command for UpdateDevice {
         };
         if let Some(token) = token
             && self.registration.is_some()
-            && row.push_provider == stored.push_provider
+            && !changes_provider
             && has_token(tx, self.id, token).await?
         {
             return Ok(differs);

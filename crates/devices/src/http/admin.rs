@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Created, Json, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, Json, Routes, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::ListQuery;
 use backoffice_core::{Patch, Rejection, RequestContext, Result, Violations};
@@ -32,7 +32,7 @@ pub(super) fn routes(routes: &mut Routes) {
 async fn list_devices_of_users(
     ctx: RequestContext,
     list: ListQuery<Device>,
-    query: Query<DeviceQuery>,
+    query: CheckedQuery<DeviceQuery>,
 ) -> Result<DevicePage> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
@@ -54,8 +54,7 @@ async fn register_device_of_user(
 ) -> Result<Created<DeviceRegistered>> {
     ctx.user_id()?;
     let mut validator = Validator::default();
-    body.0.require(&mut validator);
-    body.0.validate(&mut validator);
+    body.0.validate_new(&mut validator);
     validator.check()?;
     let input = &body.0.0;
     let Patch::Set(user) = input.user_id else {

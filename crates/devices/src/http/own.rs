@@ -3,7 +3,9 @@
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::ACCEPT_LANGUAGE;
-use backoffice_core::http::{Created, Done, Id, Json, Path, Query, Routes, accepted_ranges, requires};
+use backoffice_core::http::{
+    CheckedQuery, Created, Done, Id, Json, Path, QueryInput, Routes, accepted_ranges, requires,
+};
 use backoffice_core::list::ListQuery;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Detail, Error, Patch, Rejection, RequestContext, Result, Violations};
@@ -25,7 +27,7 @@ pub(super) const REGISTER_BY_USER: RateLimit = RateLimit::new("devices.register.
 
 const LIST: &str = "/devices";
 const ONE: &str = "/devices/{id}";
-/// Attempts of a registration that meets other registrations of the same device.
+/// Further attempts of a registration or update that meets other ones of the same device or token.
 const TRIES: usize = 5;
 /// The unique key of registrations.
 const ONE_ROW: &str = "devices_devices_tenant_id_user_id_device_id_key";
@@ -80,7 +82,17 @@ impl DeviceQuery {
     }
 }
 
-async fn list_devices(ctx: RequestContext, list: ListQuery<Device>, query: Query<DeviceQuery>) -> Result<DevicePage> {
+impl QueryInput for DeviceQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(Owners::None, violations);
+    }
+}
+
+async fn list_devices(
+    ctx: RequestContext,
+    list: ListQuery<Device>,
+    query: CheckedQuery<DeviceQuery>,
+) -> Result<DevicePage> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
     let owners = ctx.user_id().map_or(Owners::None, Owners::One);
@@ -215,7 +227,14 @@ async fn update_device(ctx: RequestContext, path: Path<Id>, body: Json<DeviceFie
         let ok = true;
         Json(DeviceUpdated { ok, id, changed })
     };
-    let response = ctx.execute(&command, updated).await?;
+    let mut left = TRIES;
+    let response = loop {
+        match ctx.execute(&command, updated).await {
+            // Another device got the token at the same time; the next attempt takes it from that device.
+            Err(error) if left > 0 && error.violated_constraint() == Some(ONE_TOKEN) => left -= 1,
+            outcome => break outcome?,
+        }
+    };
     if !response.0.changed
         && let Some(at) = seen.into_change()
     {

@@ -74,6 +74,17 @@ impl Providers {
         found.map_or(local::ID, |(_, provider)| provider)
     }
 
+    /// Returns the provider of a device: its own one, or else the default of its platform.
+    pub(crate) fn of_device<'a>(&'a self, own: Option<&'a str>, platform: &str) -> &'a str {
+        own.unwrap_or_else(|| self.default_of(platform))
+    }
+
+    /// Returns the platforms whose devices have this provider if they have no provider of their own.
+    pub(crate) fn platforms_of(&self, provider: &str) -> Vec<&'static str> {
+        let found = self.defaults.iter().filter(|(_, default)| default == provider);
+        found.map(|(platform, _)| *platform).collect()
+    }
+
     /// Returns the name of the key with which browsers subscribe.
     pub(crate) fn webpush_key(&self) -> Option<&str> {
         self.vapid.as_ref().map(|vapid| vapid.kid())
@@ -84,14 +95,19 @@ impl Providers {
         self.vapid.as_ref().map(|vapid| vapid.public_key())
     }
 
-    /// Rejects a text that can't be a token of a provider. Nothing is known about the tokens of providers that are not configured.
+    /// Returns the rule for tokens of a provider that a text breaks. Nothing is known about the tokens of providers that are not configured.
+    pub(crate) fn broken_rule(&self, name: &str, token: &str) -> Option<String> {
+        self.find(name)?.check(token).err()
+    }
+
+    /// Rejects a text that can't be a token of a provider.
     ///
     /// # Errors
     /// 400.
     pub(crate) fn check(&self, name: &str, token: &str) -> Result<()> {
-        match self.find(name).map(|provider| provider.check(token)) {
-            Some(Err(rule)) => Err(Rejection::invalid_field("pushToken", rule, "invalid_value").into()),
-            Some(Ok(())) | None => Ok(()),
+        match self.broken_rule(name, token) {
+            Some(rule) => Err(Rejection::invalid_field("pushToken", rule, "invalid_value").into()),
+            None => Ok(()),
         }
     }
 

@@ -82,7 +82,7 @@ pub(crate) async fn recipients(
         .into_iter()
         .map(|row| Recipient {
             tenant,
-            provider: provider(providers, &row).to_owned(),
+            provider: providers.of_device(row.provider.as_deref(), &row.platform).to_owned(),
             token: open(call, tenant, &row),
             row,
         })
@@ -107,12 +107,6 @@ pub(crate) async fn recipients(
         }
     }
     Ok(all)
-}
-
-fn provider<'a>(providers: &'a Providers, row: &'a DeviceRow) -> &'a str {
-    row.provider
-        .as_deref()
-        .unwrap_or_else(|| providers.default_of(&row.platform))
 }
 
 fn open(call: &Call, tenant: Uuid, row: &DeviceRow) -> std::result::Result<SecretString, &'static str> {

@@ -237,6 +237,49 @@ async fn dev_8_a_further_device_replaces_the_one_seen_longest_ago() {
 }
 
 #[actix_web::test]
+async fn a_redo_restores_no_device_beyond_the_limit() {
+    let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n[devices]\nmax_per_user = 2\n").await;
+    let token = &fixture.a.token;
+    let register = async |name: &str| {
+        fixture.app.advance(Duration::MINUTE);
+        let body = json!({"deviceId": name, "platform": "web"});
+        let response = fixture.app.send(token, Method::POST, DEVICES, &body).await;
+        assert_eq!(response.status, 201, "{}", response.text());
+        response
+    };
+    let names = async || -> Vec<Value> {
+        let devices = fixture.devices(token).await;
+        devices.into_iter().map(|device| device["deviceId"].clone()).collect()
+    };
+    let first = register("d1").await;
+    assert_eq!(fixture.app.undo(token, &first).await.0, 200);
+    let second = register("d2").await;
+    register("d3").await;
+
+    let (status, rejected) = fixture.app.redo(token, &first).await;
+
+    assert_eq!(
+        (status, &rejected["code"], &rejected["fields"]),
+        (400, &json!("undo_conflict"), &json!(["devices.device"])),
+        "{rejected}"
+    );
+    assert_eq!(names().await, ["d3", "d2"]);
+    let deactivated = fixture.app.delete(token, &one(&second.json()), Value::Null).await;
+    assert_eq!(deactivated.0, 200, "{}", deactivated.1);
+    let (status, redone) = fixture.app.redo(token, &first).await;
+    assert_eq!(status, 200, "{redone}");
+
+    // The redo of a registration that replaces a device stays within the limit.
+    let fourth = register("d4").await;
+    assert_eq!(names().await, ["d4", "d3"]);
+    assert_eq!(fixture.app.undo(token, &fourth).await.0, 200);
+    assert_eq!(names().await, ["d3", "d1"]);
+    let (status, redone) = fixture.app.redo(token, &fourth).await;
+    assert_eq!(status, 200, "{redone}");
+    assert_eq!(names().await, ["d4", "d3"]);
+}
+
+#[actix_web::test]
 async fn a_device_that_is_seen_during_a_registration_is_replaced_as_it_is_logged() {
     let fixture = Fixture::with_config("[rate_limits]\nenabled = false\n[devices]\nmax_per_user = 3\n").await;
     let token = &fixture.a.token;
@@ -323,6 +366,34 @@ async fn all_invalid_fields_are_reported() {
         assert_eq!(found, expected(invalid), "{response}");
     }
     assert!(fixture.devices(&fixture.a.token).await.is_empty());
+}
+
+#[actix_web::test]
+async fn a_list_is_not_sent_again_for_its_tag_weak_or_strong() {
+    let fixture = Fixture::new().await;
+    let list = async |tag: &str| {
+        let request = fixture.app.request(Method::GET, DEVICES).bearer(&fixture.a.token);
+        request.header("If-None-Match", tag).send().await
+    };
+    let first = list("\"other\"").await;
+    let weak = first.header("etag").expect("a tag");
+    let strong = weak.strip_prefix("W/").expect("a weak tag");
+
+    assert_eq!(first.status, 200);
+    for tag in [weak.as_str(), strong, &format!("\"other\", {strong}")] {
+        let response = list(tag).await;
+        assert_eq!(
+            (response.status, response.header("etag").as_ref()),
+            (304, Some(&weak)),
+            "{tag}"
+        );
+    }
+    assert_eq!(list("*").await.status, 200);
+
+    fixture
+        .register(&fixture.a.token, json!({"deviceId": "d1", "platform": "ios"}))
+        .await;
+    assert_eq!(list(strong).await.status, 200);
 }
 
 #[actix_web::test]

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::{account, login};
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -85,6 +85,13 @@ async fn dev_7_lists_show_only_the_requested_devices() {
     ] {
         let (status, body) = fixture.app.get(&fixture.a.token, &format!("{DEVICES}?{query}")).await;
         assert_eq!(status, expected, "{query}: {body}");
+    }
+    for path in [DEVICES, OF_USERS] {
+        let path = format!("{path}?userId=x&platform=x&page=0");
+        let (status, body) = fixture.app.get(&fixture.a.token, &path).await;
+        let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!((status, paths), (400, vec!["page", "platform", "userId"]), "{path}");
     }
     assert!(names(&format!("{DEVICES}?ids=")).await.is_empty());
     assert_eq!(names(DEVICES).await, ["d2"]);
@@ -215,6 +222,45 @@ async fn a_user_with_more_rights_keeps_their_push_messages_and_devices() {
     assert_eq!(names().await, ["d3", "d2"]);
     let own = json!({"deviceId": "d4", "platform": "ios", "pushToken": "another-token"});
     fixture.register(&fixture.a.token, own).await;
+}
+
+#[actix_web::test]
+async fn undo_and_redo_are_compared_with_the_rights_of_the_owner() {
+    let fixture = Fixture::new().await;
+    fixture
+        .role("local", &["devices.*", "audit_logs.*"], Some(&[fixture.a.organization]))
+        .await;
+    let (_, local) = fixture.user("local@alpha.test", &["local"]).await;
+    let (_, equal) = fixture.user("second@alpha.test", &["admin"]).await;
+    let token = &fixture.a.token;
+    let body = json!({"deviceId": "d1", "platform": "ios", "pushToken": "a-token", "pushProvider": "log"});
+    let registered = fixture.app.send(token, Method::POST, DEVICES, &body).await;
+    let path = one(&registered.json());
+    let update = async |body: Value| {
+        fixture.app.advance(Duration::MINUTE);
+        fixture.app.send(token, Method::PUT, &path, &body).await
+    };
+    let state = async || {
+        let devices = fixture.devices(token).await;
+        (devices[0]["pushProvider"].clone(), devices[0]["pushEnabled"].clone())
+    };
+    let rejected = |(status, body): (u16, Value)| {
+        assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")), "{body}");
+    };
+
+    rejected(fixture.app.undo(&local, &registered).await);
+    assert_eq!(state().await, (json!("log"), json!(true)));
+
+    let version = update(json!({"osVersion": "18"})).await;
+    assert_eq!(fixture.app.undo(&local, &version).await.0, 200);
+    let provider = update(json!({"pushProvider": "fcm"})).await;
+    rejected(fixture.app.undo(&local, &provider).await);
+    assert_eq!(state().await, (json!("fcm"), json!(true)));
+    assert_eq!(fixture.app.undo(&equal, &provider).await.0, 200);
+    assert_eq!(state().await, (json!("log"), json!(true)));
+    rejected(fixture.app.redo(&local, &provider).await);
+    assert_eq!(fixture.app.redo(&equal, &provider).await.0, 200);
+    assert_eq!(state().await, (json!("fcm"), json!(true)));
 }
 
 #[actix_web::test]

@@ -53,6 +53,91 @@ async fn a_change_of_the_provider_takes_the_token_and_its_undo_leaves_it_to_othe
 }
 
 #[actix_web::test]
+async fn dev_5_a_token_of_an_update_is_lost_to_the_next_registration() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let (_, second) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let device = fixture
+        .register(token, json!({"deviceId": "phone", "platform": "ios"}))
+        .await;
+    let (status, body) = fixture.app.put(token, &one(&device), json!({"pushToken": TOKEN})).await;
+    assert_eq!(status, 200, "{body}");
+    let before = fixture.devices(token).await;
+
+    fixture
+        .register(
+            &second,
+            json!({"deviceId": "phone", "platform": "ios", "pushToken": TOKEN}),
+        )
+        .await;
+
+    assert_eq!(
+        (&before[0]["pushProvider"], &before[0]["pushEnabled"]),
+        (&json!("log"), &json!(true))
+    );
+    assert_eq!(fixture.devices(token).await[0]["pushEnabled"], false);
+    assert_eq!(fixture.devices(&second).await[0]["pushEnabled"], true);
+}
+
+#[actix_web::test]
+async fn a_device_without_a_provider_has_its_token_with_the_default_of_its_platform() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let (_, second) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body = json!({"deviceId": "phone", "platform": "ios", "pushToken": TOKEN, "pushProvider": "log"});
+    let change = async |token: &str, device: &Value, provider: Value| {
+        let change = json!({"pushProvider": provider});
+        let changed = fixture.app.send(token, Method::PUT, &one(device), &change).await;
+        assert_eq!(changed.status, 200, "{}", changed.text());
+        changed
+    };
+    let enabled = async || {
+        let own = fixture.devices(token).await[0]["pushEnabled"].clone();
+        (own, fixture.devices(&second).await[0]["pushEnabled"].clone())
+    };
+
+    // A registration takes the token from a device without a provider.
+    let first = fixture.register(token, body.clone()).await;
+    change(token, &first, Value::Null).await;
+    assert_eq!(fixture.devices(token).await[0]["pushProvider"], Value::Null);
+    let other = fixture.register(&second, body.clone()).await;
+    assert_eq!(enabled().await, (json!(false), json!(true)));
+
+    // So does a device that loses its provider.
+    change(&second, &other, json!("one")).await;
+    fixture.register(token, body.clone()).await;
+    assert_eq!(enabled().await, (json!(true), json!(true)));
+    change(&second, &other, Value::Null).await;
+    assert_eq!(enabled().await, (json!(false), json!(true)));
+
+    // An undo that removes the provider leaves the token to the device that registered it last.
+    let changed = change(&second, &other, json!("one")).await;
+    fixture.register(token, body).await;
+    assert_eq!(enabled().await, (json!(true), json!(true)));
+    assert_eq!(fixture.app.undo(&second, &changed).await.0, 200);
+    assert_eq!(fixture.devices(&second).await[0]["pushProvider"], Value::Null);
+    assert_eq!(enabled().await, (json!(true), json!(false)));
+}
+
+#[actix_web::test]
+async fn a_change_of_token_and_provider_takes_only_the_new_token() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let (_, second) = fixture.user("employee@alpha.test", &["employee"]).await;
+    let body =
+        |provider: &str| json!({"deviceId": "phone", "platform": "ios", "pushToken": TOKEN, "pushProvider": provider});
+    let first = fixture.register(token, body("one")).await;
+    fixture.register(&second, body("two")).await;
+
+    let change = json!({"pushToken": "another", "pushProvider": "two"});
+    let (status, changed) = fixture.app.put(token, &one(&first), change).await;
+
+    assert_eq!(status, 200, "{changed}");
+    assert_eq!(fixture.devices(token).await[0]["pushEnabled"], true);
+    assert_eq!(fixture.devices(&second).await[0]["pushEnabled"], true);
+}
+
+#[actix_web::test]
 async fn dev_6_a_change_of_the_token_can_not_be_undone_and_others_can() {
     let fixture = Fixture::new().await;
     let token = &fixture.a.token;

@@ -197,6 +197,28 @@ async fn an_event_for_a_principal_reaches_only_it_without_the_right() {
 }
 
 #[actix_web::test]
+async fn an_event_for_a_principal_alone_reaches_it_from_every_organization() {
+    let app = app().await;
+    let (selected, other, former) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
+    People::of(&app).set("l", A, &[THINGS.id], Some(&[selected, other]));
+    let request = app.request(Method::GET, STREAM).bearer("l");
+    let request = request.header("x-organization-id", &selected.to_string());
+    let mut stream = request.open_events().await;
+    for organization in [other, former] {
+        announce_in(&app, A, Some(organization), created(1).for_principal(person("l"))).await;
+        let alone = happened("sample.secret.told", 2).for_principal(person("l"));
+        announce_in(&app, A, Some(organization), alone).await;
+    }
+
+    assert_eq!(stream.event().await.0, 2);
+    assert_eq!(stream.event().await.0, 4);
+    assert!(
+        stream.is_silent().await,
+        "what others see by a feature stays in its organization"
+    );
+}
+
+#[actix_web::test]
 async fn a_commit_wakes_the_other_nodes() {
     let app = app().await;
     let other = app.second_node().await;

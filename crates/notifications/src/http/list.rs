@@ -3,7 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use actix_web::{HttpRequest, HttpResponse};
-use backoffice_core::http::{Access, Json, Query, Response, Routes, Schemas};
+use backoffice_core::http::{Access, CheckedQuery, Json, QueryInput, Response, Routes, Schemas};
 use backoffice_core::input::{Bounded, schema};
 use backoffice_core::list::{InstantOrDate, ListQuery, Page, instant};
 use backoffice_core::{Detail, Platform, RequestContext, Result, Timestamp, Violations, text_schemas};
@@ -78,6 +78,12 @@ impl NotificationQuery {
             severity: self.severity.clone(),
             since: violations.keep(instant("since", self.since.as_deref(), false)),
         }
+    }
+}
+
+impl QueryInput for NotificationQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
     }
 }
 
@@ -163,7 +169,7 @@ struct NotificationPage {
 async fn list_notifications(
     ctx: RequestContext,
     list: ListQuery<Notification>,
-    query: Query<NotificationQuery>,
+    query: CheckedQuery<NotificationQuery>,
     request: HttpRequest,
 ) -> Result<Json<NotificationPage>> {
     let mut violations = Violations::default();

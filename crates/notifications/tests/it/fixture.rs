@@ -55,7 +55,7 @@ pub(crate) const MAILED: NotificationType = NotificationType {
     }],
 };
 
-/// Offers the types, and notifies the user who creates a role.
+/// Offers the types, and notifies the user who creates a role or changes an organization.
 static SAMPLES: Module = Module {
     name: "samples",
     title: "Samples",
@@ -65,7 +65,8 @@ static SAMPLES: Module = Module {
             .extend(DONE)
             .extend(MAILED)
             .extend::<&'static dyn Channel>(&Recorder)
-            .interceptor(NOTIFY);
+            .interceptor(NOTIFY)
+            .interceptor(NOTIFY_CHANGE);
     },
     start: |startup| {
         startup.provide(Arc::new(Records::default()));
@@ -79,6 +80,12 @@ const NOTIFY: Interceptor = Interceptor {
     target: "auth.role.create",
     priority: 100,
     run: |tx, attempt| Box::pin(notify(tx, attempt)),
+};
+
+const NOTIFY_CHANGE: Interceptor = Interceptor {
+    id: "samples.notify_change",
+    target: "directory.organization.update",
+    ..NOTIFY
 };
 
 async fn notify(tx: &mut Tx<'_>, attempt: &InterceptorContext<'_>) -> Result<Verdict> {

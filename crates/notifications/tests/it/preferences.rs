@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
+use time::Duration;
 
 use crate::fixture::{Fixture, LIST, PREFERENCES, done};
 
@@ -153,4 +154,55 @@ async fn an_administrator_can_not_undo_the_change_of_another_user() {
     let (status, body) = fixture.app.undo(&other, &changed).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(fixture.app.count("notifications_preferences").await, 0);
+}
+
+#[actix_web::test]
+async fn snapshots_have_the_user_and_the_times_of_the_preferences() {
+    let fixture = Fixture::new().await;
+    let (user, token) = (fixture.a.admin, &fixture.a.token);
+    let change = async |name: &str| {
+        let body = json!({"items": [{"type": name, "inApp": false}]});
+        let changed = fixture.app.send(token, Method::PUT, PREFERENCES, body).await;
+        assert_eq!(changed.status, 200, "{}", changed.text());
+        changed
+    };
+    let first = change("samples.sample.done").await;
+    fixture.app.advance(Duration::seconds(90));
+    let second = change("samples.sample.failed").await;
+
+    let path = format!("/audit_logs/audit-logs/actions?resourceKind=notifications.preference&resourceId={user}");
+    let entries = fixture.app.read(token, &path).await;
+
+    let (newer, older) = (&entries["items"][0], &entries["items"][1]);
+    let (before, after) = (&older["snapshotAfter"], &newer["snapshotAfter"]);
+    for snapshot in [before, after] {
+        assert_eq!(snapshot["id"], json!(user), "{snapshot}");
+        assert_eq!(snapshot.get("organizationId"), Some(&Value::Null), "{snapshot}");
+        assert_eq!(snapshot["createdAt"], before["items"][0]["createdAt"], "{snapshot}");
+    }
+    assert_eq!(before["updatedAt"], before["createdAt"]);
+    // Ordered by type, so the second preference is the last one.
+    assert_eq!(after["updatedAt"], after["items"][1]["createdAt"]);
+    assert_ne!(after["updatedAt"], before["updatedAt"]);
+    assert_eq!(
+        (&older["changedFields"], &newer["changedFields"]),
+        (&json!(["items", "userId"]), &json!(["items"]))
+    );
+
+    // Snapshots of earlier releases do not have these fields.
+    let earlier = "update audit_action_logs set
+        snapshot_before = snapshot_before - array['id', 'organizationId', 'createdAt', 'updatedAt'],
+        snapshot_after = snapshot_after - array['id', 'organizationId', 'createdAt', 'updatedAt']
+        where resource_kind = 'notifications.preference'";
+    assert_eq!(fixture.app.sql(earlier).await, 2);
+    for write in [&second, &first] {
+        let (status, body) = fixture.app.undo(token, write).await;
+        assert_eq!(status, 200, "{body}");
+    }
+    assert_eq!(fixture.app.count("notifications_preferences").await, 0);
+    for write in [&first, &second] {
+        let (status, body) = fixture.app.redo(token, write).await;
+        assert_eq!(status, 200, "{body}");
+    }
+    assert_eq!(fixture.app.count("notifications_preferences where not in_app").await, 2);
 }

@@ -126,6 +126,26 @@ async fn a_command_that_fails_sends_nothing() {
 }
 
 #[actix_web::test]
+async fn the_event_is_not_about_the_organization_of_the_command() {
+    let fixture = Fixture::new().await;
+    let branch = fixture.organization("Branch", Some(fixture.a.organization)).await;
+
+    let change = json!({"id": branch, "name": "New"});
+    let (status, body) = fixture
+        .app
+        .put(&fixture.a.token, "/directory/organizations", change)
+        .await;
+
+    assert_eq!(status, 200, "{body}");
+    let events = "select organization_id, audience_id, payload -> 'organizationId' as shown from core_outbox_events \
+                  where name = 'notifications.notification.created'";
+    assert_eq!(
+        fixture.app.rows(events).await,
+        [json!({"organization_id": null, "audience_id": fixture.a.admin, "shown": null})]
+    );
+}
+
+#[actix_web::test]
 async fn a_thousand_recipients_take_three_statements() {
     let fixture = Fixture::of(builder().through_proxy()).await;
     let tenant = fixture.a.id;

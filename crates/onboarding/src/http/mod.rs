@@ -36,7 +36,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     resend::routes(routes);
 }
 
-/// Returns the module's state; 404 if persons may not sign up.
+/// Returns the module's state; 404 if persons may not sign up. Handlers call it before they look at their input, which may be invalid.
 fn enabled(call: &Call) -> Result<Arc<SignUp>> {
     let sign_up: Arc<SignUp> = call.provided()?;
     match sign_up.config.enabled {

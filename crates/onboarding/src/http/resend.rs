@@ -1,6 +1,6 @@
 //! Another mail with a link. The response reveals nothing about the request.
 
-use backoffice_core::http::{Access, Done, Form, Json, Routes};
+use backoffice_core::http::{Access, Attempt, Done, Form, Json, Routes};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::Input;
 use backoffice_core::jobs::{NewJob, enqueue};
@@ -39,12 +39,15 @@ struct ResendForm {
     status_token: Value,
 }
 
-impl Input for ResendForm {}
+impl Input for ResendForm {
+    const ACCEPTS_NUL: &'static [&'static str] = &["statusToken"];
+}
 
-async fn resend_onboarding_link(visitor: Visitor, form: Form<ResendForm>) -> Result<Json<Done>> {
+async fn resend_onboarding_link(visitor: Visitor, form: Attempt<Form<ResendForm>>) -> Result<Json<Done>> {
     let call = &*visitor;
     enabled(call)?;
-    let stored = match form.0.status_token.as_str().and_then(token::hash_of) {
+    let Form(form) = form.0?;
+    let stored = match form.status_token.as_str().and_then(token::hash_of) {
         Some(hash) => query::by_status_token(call, &hash).await?,
         None => None,
     };

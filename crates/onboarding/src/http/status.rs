@@ -1,7 +1,7 @@
 //! The status of a request, for the person who holds its status token.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Json, Query, Routes};
+use backoffice_core::http::{Access, Attempt, Json, Query, Routes};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Rejection, Result, Visitor};
 use serde::{Deserialize, Serialize};
@@ -77,11 +77,11 @@ pub(crate) fn cookie_token(request: &HttpRequest) -> Option<String> {
 async fn show_onboarding_status(
     visitor: Visitor,
     request: HttpRequest,
-    query: Query<StatusQuery>,
+    query: Attempt<Query<StatusQuery>>,
 ) -> Result<Json<OnboardingStatus>> {
     let call = &*visitor;
     enabled(call)?;
-    let presented = query.0.status_token.or_else(|| cookie_token(&request));
+    let presented = query.0?.0.status_token.or_else(|| cookie_token(&request));
     let Some(presented) = presented.filter(|token| !token.is_empty()) else {
         return Err(Rejection::bad_request("The status token is missing").into());
     };

@@ -4,7 +4,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use backoffice_auth::Accounts;
-use backoffice_core::http::{Access, Form, Json, OrPage, Query, Routes};
+use backoffice_core::http::{Access, Attempt, Form, Json, OrPage, Query, Routes};
 use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Rejection, Result, Visitor};
@@ -67,7 +67,9 @@ struct VerifyForm {
     password: SecretString,
 }
 
-impl Input for VerifyForm {}
+impl Input for VerifyForm {
+    const ACCEPTS_NUL: &'static [&'static str] = &["token", "password"];
+}
 
 /// A verified request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -194,7 +196,11 @@ impl Verification<'_> {
     }
 }
 
-async fn verify_onboarding(visitor: Visitor, request: HttpRequest, query: Query<VerifyQuery>) -> Result<Response> {
+async fn verify_onboarding(
+    visitor: Visitor,
+    request: HttpRequest,
+    query: Attempt<Query<VerifyQuery>>,
+) -> Result<Response> {
     let call = &*visitor;
     let verification = Verification {
         call,
@@ -202,7 +208,7 @@ async fn verify_onboarding(visitor: Visitor, request: HttpRequest, query: Query<
         sign_up: enabled(call)?,
         page: wants_page(&request, true),
     };
-    let token = query.0.token.unwrap_or_default();
+    let token = query.0?.0.token.unwrap_or_default();
     let state = State::of(call, &token).await?;
     let State::Pending(stored) = state else {
         return verification.respond(&state);
@@ -218,7 +224,7 @@ async fn verify_onboarding(visitor: Visitor, request: HttpRequest, query: Query<
 async fn verify_onboarding_with_password(
     visitor: Visitor,
     request: HttpRequest,
-    form: Form<VerifyForm>,
+    form: Attempt<Form<VerifyForm>>,
 ) -> Result<Response> {
     let call = &*visitor;
     let verification = Verification {
@@ -227,7 +233,7 @@ async fn verify_onboarding_with_password(
         sign_up: enabled(call)?,
         page: wants_page(&request, false),
     };
-    let VerifyForm { token, password } = form.0;
+    let VerifyForm { token, password } = form.0?.0;
     let state = State::of(call, &token).await?;
     let State::Pending(stored) = state else {
         return verification.respond(&state);

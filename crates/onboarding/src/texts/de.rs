@@ -7,7 +7,7 @@ pub(super) static DE: Texts = Texts {
         subject: "Bestätigen Sie die Anmeldung von {organization}",
         lines: &["Sie haben {organization} angemeldet. Bestätigen Sie Ihre Adresse, um das Konto anzulegen:"],
         button: "Adresse bestätigen",
-        hint: "Der Link gilt einmal, 24 Stunden lang. Wenn Sie sich nicht angemeldet haben, tun Sie nichts: Es wird kein Konto angelegt.",
+        hint: "Der Link funktioniert einmal und nur für begrenzte Zeit. Wenn Sie sich nicht angemeldet haben, tun Sie nichts: Es wird kein Konto angelegt.",
     },
     existing_mail: MailTexts {
         subject: "Sie haben bereits ein Konto",

@@ -7,7 +7,7 @@ pub(super) static EN: Texts = Texts {
         subject: "Confirm your sign-up of {organization}",
         lines: &["You have signed up {organization}. Confirm your address to create the account:"],
         button: "Confirm the address",
-        hint: "The link works once, for 24 hours. If you did not sign up, do nothing: no account is created.",
+        hint: "The link works once, and only for a limited time. If you did not sign up, do nothing: no account is created.",
     },
     existing_mail: MailTexts {
         subject: "You already have an account",

@@ -7,7 +7,7 @@ pub(super) static ES: Texts = Texts {
         subject: "Confirma el registro de {organization}",
         lines: &["Has registrado {organization}. Confirma tu dirección para crear la cuenta:"],
         button: "Confirmar la dirección",
-        hint: "El enlace funciona una vez, durante 24 horas. Si no te has registrado, no hagas nada: no se crea ninguna cuenta.",
+        hint: "El enlace funciona una sola vez y durante un tiempo limitado. Si no te has registrado, no hagas nada: no se crea ninguna cuenta.",
     },
     existing_mail: MailTexts {
         subject: "Ya tienes una cuenta",

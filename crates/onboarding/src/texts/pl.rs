@@ -7,7 +7,7 @@ pub(super) static PL: Texts = Texts {
         subject: "Potwierdź rejestrację {organization}",
         lines: &["Zarejestrowano {organization}. Potwierdź swój adres, aby utworzyć konto:"],
         button: "Potwierdź adres",
-        hint: "Link działa raz, przez 24 godziny. Jeśli to nie Ty, nie rób nic: konto nie powstanie.",
+        hint: "Link działa tylko raz i przez ograniczony czas. Jeśli to nie Ty, nie rób nic: konto nie powstanie.",
     },
     existing_mail: MailTexts {
         subject: "Masz już konto",

@@ -7,7 +7,7 @@ use backoffice_test_accounts::NO_LIMITS;
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, SECRET, SITE, SUBMIT, body};
+use crate::fixture::{Fixture, RESEND, SECRET, SITE, STATUS, SUBMIT, VERIFY, body};
 
 fn members(body: &Value) -> BTreeSet<&str> {
     body.as_object()
@@ -108,6 +108,8 @@ async fn every_field_has_its_message() {
         ("password", json!("short"), "too_short"),
         ("password", json!("password1"), "too_common"),
         ("password", json!("new@example.com"), "equals_email"),
+        ("password", json!("a very good \0 secret"), "invalid_value"),
+        ("email", json!("new\0@example.com"), "invalid_value"),
         ("confirmPassword", json!("another good secret"), "invalid_value"),
         ("confirmPassword", json!(""), "required"),
         ("marketingConsent", json!(null), "required"),
@@ -156,7 +158,10 @@ async fn a_locale_that_is_not_served_is_the_default() {
         body["locale"] = locale;
         assert_eq!(fixture.submit(&body).await.status, 201);
         fixture.app.run_jobs().await;
-        assert_eq!(fixture.app.mail().take()[0].subject, subject);
+        let mail = fixture.app.mail().take().remove(0);
+        assert_eq!(mail.subject, subject);
+        // The link works for `onboarding.link_life` from the submission, whenever the mail is sent.
+        assert!(!mail.text.contains("24 "), "{}", mail.text);
     }
 }
 
@@ -202,6 +207,20 @@ async fn onb_7_disabled_sign_up_is_not_found() {
             (404, &json!(false)),
             "{path}"
         );
+    }
+    for (method, path) in [
+        (Method::POST, SUBMIT.to_owned()),
+        (Method::POST, RESEND.to_owned()),
+        (Method::POST, VERIFY.to_owned()),
+        (Method::GET, format!("{VERIFY}?token=%00")),
+        (Method::GET, format!("{STATUS}?statusToken=%00")),
+    ] {
+        let request = fixture.app.request(method.clone(), &path);
+        let request = match method {
+            Method::GET => request,
+            _ => request.json(&json!([7])),
+        };
+        assert_eq!(request.send().await.status, 404, "{method} {path}");
     }
     let page = fixture.app.request_outside(Method::GET, "/onboarding").send().await;
     assert_eq!(page.status, 404);

@@ -87,8 +87,13 @@ async fn onb_3_programs_that_open_links_create_nothing() {
 async fn onb_3_the_fifth_wrong_password_ends_the_request() {
     let fixture = Fixture::new().await;
     let (person, token) = fixture.invited("new@example.com", "New").await;
-    for attempt in 1..=5 {
-        let response = fixture.confirm(&token, "wrong").await;
+    let unknown = fixture.confirm("a\0b", "wrong").await;
+    assert_eq!(
+        (unknown.status, unknown.json()["status"].clone()),
+        (400, json!("invalid"))
+    );
+    for (attempt, password) in (1..).zip(["wrong", "wr\0ng", "wrong", "wrong", "wrong"]) {
+        let response = fixture.confirm(&token, password).await;
         assert_eq!(
             (response.status, response.json()["status"].clone()),
             (400, json!("wrong_password")),

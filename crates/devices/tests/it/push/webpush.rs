@@ -80,6 +80,36 @@ async fn dev_9_a_browser_gets_the_message_in_its_language_and_loses_its_token_af
 }
 
 #[actix_web::test]
+async fn a_change_of_the_provider_alone_must_fit_the_stored_token() {
+    let (fixture, service, browser) = (fixture().await, Service::start().await, Browser::new(7));
+    let token = &fixture.a.token;
+    let device = fixture
+        .register(token, json!({"deviceId": "browser", "platform": "web"}))
+        .await;
+    let update = async |body: Value| fixture.app.put(token, &one(&device), body).await;
+    let plain = json!({"pushToken": "plain", "pushProvider": "log"});
+    assert_eq!(update(plain).await.0, 200);
+
+    for provider in [json!("webpush"), Value::Null] {
+        let (status, rejected) = update(json!({"pushProvider": provider})).await;
+        assert_eq!(
+            (status, details(&rejected)),
+            (400, vec![("pushProvider", "invalid_value")]),
+            "{rejected}"
+        );
+    }
+    let again = json!({"deviceId": "browser", "platform": "web", "pushProvider": "webpush"});
+    assert_eq!(fixture.app.post(token, DEVICES, again).await.0, 400);
+
+    assert_eq!(fixture.devices(token).await[0]["pushProvider"], "log");
+    let both = json!({"pushToken": browser.subscription(&service.url("/send/1")), "pushProvider": "webpush"});
+    let (status, updated) = update(both).await;
+    assert_eq!(status, 200, "{updated}");
+    assert_eq!(update(json!({"pushProvider": "log"})).await.0, 200);
+    assert_eq!(update(json!({"pushProvider": "webpush"})).await.0, 200);
+}
+
+#[actix_web::test]
 async fn a_token_that_was_registered_meanwhile_stays_after_410() {
     let (fixture, service, browser) = (fixture().await, Service::start().await, Browser::new(7));
     fixture
