@@ -1,4 +1,5 @@
-//! Owners of records: active users of the tenant who are visible to the caller and whose organizations contain that of the record.
+//! Owners of records: active users of the tenant who are visible to the caller and whose organizations contain that of the record. A user is active
+//! until someone deactivates the user; whether their organization is active does not matter.
 
 use backoffice_auth::{TenantUser, find_tenant_users};
 use backoffice_core::Result;
@@ -15,7 +16,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Returns the user, if they are visible to the caller and may sign in.
+    /// Returns the user, if they are active and visible to the caller.
     ///
     /// # Errors
     /// [`Error::UnknownReference`].
@@ -24,7 +25,7 @@ impl Owner {
         Self::from_user(tx, found.filter(|found| found.is_visible)).await
     }
 
-    /// Returns the user, if they may sign in. The caller need not see them.
+    /// Returns the user, if they are active. The caller need not see them.
     async fn find_restored(tx: &mut Tx<'_>, user: Uuid) -> Result<Self> {
         let found = find_tenant_users(tx, &[user]).await?.pop();
         Self::from_user(tx, found).await

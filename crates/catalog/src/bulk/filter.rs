@@ -89,10 +89,26 @@ impl DeleteFilter {
     /// Converts the filter to that of the product list.
     ///
     /// # Errors
-    /// 400 that names the invalid field.
+    /// 400 that names the invalid fields.
     pub fn to_product_filter(&self) -> Result<ProductFilter> {
         let mut violations = Violations::default();
         violations.keep(self.check_fields());
+        let filter = self.values(&mut violations);
+        violations.check().map(|()| filter)
+    }
+
+    /// Checks the values of the given fields.
+    ///
+    /// # Errors
+    /// 400 that names the invalid fields.
+    pub(crate) fn check_values(&self) -> Result<()> {
+        let mut violations = Violations::default();
+        self.values(&mut violations);
+        violations.check()
+    }
+
+    /// Converts the values and records invalid ones.
+    fn values(&self, violations: &mut Violations) -> ProductFilter {
         violations.keep(document::check_size("filter", self));
         let categories = self
             .category_ids
@@ -100,7 +116,7 @@ impl DeleteFilter {
             .map(|list| list.read("filter.categoryIds", "must be UUIDs", |id| id.parse().ok()));
         let tags = self.tags.as_ref().map(|list| list.texts("filter.tags"));
         let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
-        let filter = ProductFilter {
+        ProductFilter {
             pattern: violations.keep(search_pattern("filter.search", self.search.as_deref())),
             found: None,
             ids: None,
@@ -110,12 +126,14 @@ impl DeleteFilter {
             tags: violations.keep(tags.transpose()),
             created_from: violations.keep(instant("filter.createdFrom", from, false)),
             created_to: violations.keep(instant("filter.createdTo", to, true)),
-        };
-        violations.check().map(|()| filter)
+        }
     }
 
     /// Rejects a filter without conditions, or with blank ones only, so that it can't delete everything.
-    fn check_fields(&self) -> Result<(), Detail> {
+    ///
+    /// # Errors
+    /// The violated rule.
+    pub(crate) fn check_fields(&self) -> Result<(), Detail> {
         let filtering = Self {
             all: None,
             search: self.search.clone().filter(|search| !search.trim().is_empty()),

@@ -32,8 +32,7 @@ impl CreateProduct {
     /// 400 for invalid fields or without an organization, 403 for an organization in which the caller may not write.
     pub fn new(ctx: &RequestContext, input: &ProductInput) -> Result<Self> {
         let mut validator = Validator::default();
-        input.require(&mut validator);
-        input.validate(&mut validator);
+        input.validate_new(&mut validator);
         validator.check()?;
         let placement = Placement::for_new(ctx, input.organization_id.value())?;
         let mut row = Product::blank(placement, ctx.new_id(), ctx.now());

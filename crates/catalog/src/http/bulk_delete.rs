@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use backoffice_core::http::{Created, Json, Routes, given, given_object, requires};
 use backoffice_core::input::schema;
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::{Rejection, RequestContext, Result};
-use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching};
+use backoffice_core::{RequestContext, Result};
+use backoffice_progress::bulk::{MAX_ITEMS, Started, checked_ids, start, start_matching, validate_ids};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{AdditionalProperties, Type};
@@ -46,6 +46,27 @@ impl Input for BulkDeletion {
         if self.confirm != Value::Bool(true) {
             validator.reject("confirm", "must be true", "invalid_value");
         }
+        if let Some(ids) = &self.ids {
+            validate_ids(ids, validator);
+        }
+        if let Some(Err(error)) = self.filter.as_ref().map(DeleteFilter::check_values) {
+            validator.note(error);
+        }
+    }
+}
+
+impl BulkDeletion {
+    /// Validates which fields the request has. It is not part of [`Input::validate`], which also validates bodies without their faulty fields.
+    fn validate_selection(&self, validator: &mut Validator) {
+        let (path, rule) = match (self.scope, &self.ids, &self.filter) {
+            (_, Some(_), None) => return,
+            (BulkScope::Filtered, None, Some(filter)) => return validator.keep(filter.check_fields()),
+            (BulkScope::Selected, _, Some(_)) => ("filter", "goes with scope filtered only"),
+            (BulkScope::Selected, None, None) => ("ids", "is required with scope selected"),
+            (BulkScope::Filtered, Some(_), Some(_)) => ("filter", "stands in place of ids, not beside them"),
+            (BulkScope::Filtered, None, None) => ("filter", "is required, or ids in its place"),
+        };
+        validator.reject(path, rule, "invalid_value");
     }
 }
 
@@ -106,24 +127,14 @@ async fn bulk_delete(ctx: RequestContext, body: Json<BulkDeletion>) -> Result<Cr
     let body = body.0;
     let mut validator = Validator::default();
     body.validate(&mut validator);
+    body.validate_selection(&mut validator);
     validator.check()?;
     let operation = BulkDelete {
         scope: body.scope,
         filter: body.filter,
     };
-    match (operation.scope, body.ids, &operation.filter) {
-        (_, Some(ids), None) => start(&ctx, operation, checked_ids(ids)?).await,
-        (BulkScope::Filtered, None, Some(filter)) => {
-            filter.to_product_filter()?;
-            start_matching(&ctx, operation).await
-        }
-        (BulkScope::Selected, _, Some(_)) => Err(rejected("filter", "goes with scope filtered only")),
-        (BulkScope::Selected, None, None) => Err(rejected("ids", "is required with scope selected")),
-        (BulkScope::Filtered, Some(_), Some(_)) => Err(rejected("filter", "stands in place of ids, not beside them")),
-        (BulkScope::Filtered, None, None) => Err(rejected("filter", "is required, or ids in its place")),
+    match body.ids {
+        Some(ids) => start(&ctx, operation, checked_ids(ids)?).await,
+        None => start_matching(&ctx, operation).await,
     }
-}
-
-fn rejected(path: &str, rule: &'static str) -> backoffice_core::Error {
-    Rejection::invalid_field(path, rule, "invalid_value").into()
 }

@@ -1,7 +1,9 @@
 //! `/catalog/products`
 
-use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
-use backoffice_core::list::{CommaList, IdList, InstantOrDate, ListQuery, ListRequest, Page};
+use backoffice_core::http::{
+    CheckedQuery, Created, CreatedId, Done, Id, Identified, Json, Path, Query, QueryInput, Routes, Updated, requires,
+};
+use backoffice_core::list::{CommaList, IdList, InstantOrDate, ListQuery, Page};
 use backoffice_core::{Error, Rejection, RequestContext, Result, Violations, crud};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -74,7 +76,7 @@ struct ProductQuery {
 }
 
 impl ProductQuery {
-    fn filter(&self, request: &ListRequest, violations: &mut Violations) -> ProductFilter {
+    fn filter(&self, violations: &mut Violations) -> ProductFilter {
         let types = self.product_type.as_deref();
         let types = types.map(|text| CommaList::new("productType").one_of([text], values::PRODUCT_TYPES));
         let categories = self.category_ids.as_deref();
@@ -82,9 +84,9 @@ impl ProductQuery {
         let tags = self.tags.as_deref().map(|text| CommaList::new("tags").texts([text]));
         let (from, to) = (self.created_from.as_deref(), self.created_to.as_deref());
         ProductFilter {
-            pattern: request.pattern.clone(),
+            pattern: None,
             found: None,
-            ids: request.ids.clone(),
+            ids: None,
             is_active: self.is_active,
             product_types: violations
                 .keep(types.transpose())
@@ -94,6 +96,12 @@ impl ProductQuery {
             created_from: violations.keep(instant("createdFrom", from, false)),
             created_to: violations.keep(instant("createdTo", to, true)),
         }
+    }
+}
+
+impl QueryInput for ProductQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
     }
 }
 
@@ -133,11 +141,15 @@ impl From<Category> for CategoryName {
 async fn list_products(
     ctx: RequestContext,
     list: ListQuery<Product>,
-    query: Query<ProductQuery>,
+    query: CheckedQuery<ProductQuery>,
 ) -> Result<Json<Page<ProductSummary>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
-    let filter = query.0.filter(&request, &mut violations);
+    let filter = ProductFilter {
+        pattern: request.pattern,
+        ids: request.ids,
+        ..query.0.filter(&mut violations)
+    };
     violations.check()?;
     let connection = ctx.read().await?;
     let page = query::products::list(&connection, &ctx, &filter, request.order, request.window).await?;

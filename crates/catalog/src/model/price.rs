@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{By, Product, Variant, named};
+use crate::error::PRICE_TERMS;
 use crate::schema::{catalog_prices as prices, catalog_products as products, catalog_variants as variants};
 use crate::{acl, query};
 
@@ -126,5 +127,12 @@ impl Entity for Price {
     /// Relates the price to its product, so that the product's log includes the prices of its variants.
     fn related(snapshot: &Snapshot) -> Vec<EntityRef> {
         named(snapshot, "productId", Product::KIND).into_iter().collect()
+    }
+
+    fn fields_of_constraint(constraint: &str) -> &'static [&'static str] {
+        match constraint {
+            PRICE_TERMS => &["currencyCode", "kind", "minQuantity", "startsAt", "variantId"],
+            _ => &[],
+        }
     }
 }

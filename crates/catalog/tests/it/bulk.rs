@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, PRODUCTS};
+use crate::fixture::{Fixture, PRODUCTS, details};
 
 const BULK: &str = "/catalog/bulk-delete";
 
@@ -125,6 +125,49 @@ async fn cat_1_a_deletion_that_is_not_meant_in_so_many_words_deletes_nothing() {
     assert_eq!(fixture.app.run_jobs().await, 0);
     assert_eq!(fixture.present().await, [json!(id)]);
     assert_eq!(fixture.app.rows("select id from progress_jobs").await.len(), 0);
+}
+
+#[actix_web::test]
+async fn all_invalid_fields_of_a_deletion_are_reported_together() {
+    let fixture = Fixture::new().await;
+
+    for (body, expected) in [
+        (
+            json!({"confirm": true, "scope": "filtered", "filter": {"isActive": "x", "tags": 5, "createdFrom": "q"}}),
+            vec![
+                ("filter.isActive", "invalid_type"),
+                ("filter.tags", "invalid_type"),
+                ("filter.createdFrom", "invalid_value"),
+            ],
+        ),
+        (
+            json!({"confirm": true, "scope": "filtered", "filter": {"isActive": "x"}}),
+            vec![("filter.isActive", "invalid_type")],
+        ),
+        (
+            json!({"confirm": false, "scope": "all", "ids": []}),
+            vec![
+                ("scope", "invalid_value"),
+                ("confirm", "invalid_value"),
+                ("ids", "out_of_range"),
+            ],
+        ),
+        (
+            json!({"confirm": false, "scope": "filtered", "filter": {}}),
+            vec![("confirm", "invalid_value"), ("filter", "required")],
+        ),
+        (
+            json!({"confirm": false, "scope": "selected", "filter": {"createdTo": "q"}}),
+            vec![
+                ("confirm", "invalid_value"),
+                ("filter.createdTo", "invalid_value"),
+                ("filter", "invalid_value"),
+            ],
+        ),
+    ] {
+        let (status, response) = fixture.app.post(&fixture.admin, BULK, body.clone()).await;
+        assert_eq!((status, details(&response)), (400, expected), "{body}");
+    }
 }
 
 #[actix_web::test]

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_core::document::MOST_RESPONSE_BYTES;
 use serde_json::{Value, json};
 
-use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS};
+use crate::fixture::{CATEGORIES, Fixture, PRICES, PRODUCTS, VARIANTS, details};
 
 /// Creates five products, one minute after the other.
 async fn stocked() -> Fixture {
@@ -156,6 +156,19 @@ async fn unknown_list_parameters_are_rejected() {
         .get(&fixture.admin, &format!("{PRODUCTS}?ids={}", many.join(",")))
         .await;
     assert_eq!(status, 400);
+
+    let rules = "productType=gift&createdFrom=yesterday&sortDir=up&page=0";
+    let of_rules = ["createdFrom", "page", "productType", "sortDir"];
+    for (fault, path) in [("isActive=perhaps", "isActive"), ("tenantId=zz", "tenantId")] {
+        let query = format!("{PRODUCTS}?{fault}&{rules}");
+        let (status, body) = fixture.app.get(&fixture.admin, &query).await;
+
+        let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        let mut expected = [&of_rules[..], &[path]].concat();
+        expected.sort_unstable();
+        assert_eq!((status, paths), (400, expected), "{query}");
+    }
 }
 
 #[actix_web::test]

@@ -84,8 +84,61 @@ async fn cat_6_a_sku_that_was_taken_meanwhile_keeps_a_product_from_coming_back()
 
     let (status, body) = fixture.app.undo(&fixture.admin, &done).await;
 
-    assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
+    let reported = (status, &body["code"], &body["fields"]);
+    assert_eq!(reported, (400, &json!("undo_conflict"), &json!(["sku"])));
     assert_eq!(fixture.snapshot().await, before);
+}
+
+#[actix_web::test]
+async fn a_price_whose_terms_were_taken_does_not_come_back() {
+    let fixture = Fixture::new().await;
+    let product = fixture.product("Shoe").await;
+    let terms = |quantity: u32| json!({"productId": product, "kind": "sale", "currencyCode": "EUR", "amount": 1, "minQuantity": quantity});
+    let one = fixture.create(PRICES, terms(1)).await.resource;
+    let two = fixture.create(PRICES, terms(2)).await.resource;
+    let deleted = fixture.remove(PRICES, one).await;
+    let changed = fixture
+        .change(PRICES, json!({"id": two, "minQuantity": 3, "amount": 2}))
+        .await;
+    for quantity in [1, 2] {
+        fixture.create(PRICES, terms(quantity)).await;
+    }
+    let before = fixture.snapshot().await;
+
+    for (done, fields) in [
+        (&deleted, json!(["currencyCode", "kind", "minQuantity"])),
+        (&changed, json!(["minQuantity"])),
+    ] {
+        let (status, body) = fixture.app.undo(&fixture.admin, done).await;
+
+        let reported = (status, &body["code"], &body["fields"]);
+        assert_eq!(reported, (400, &json!("undo_conflict"), &fields));
+    }
+    assert_eq!(fixture.snapshot().await, before);
+}
+
+#[actix_web::test]
+async fn actions_on_a_variant_that_was_deleted_with_its_product_are_not_undone() {
+    let fixture = Fixture::new().await;
+    let product = fixture.product("Shoe").await;
+    let body = json!({"productId": product, "name": "S"});
+    let created = fixture.create(VARIANTS, body).await;
+    let body = json!({"productId": product, "name": "M"});
+    let other = fixture.create(VARIANTS, body).await;
+    let changed = fixture
+        .change(VARIANTS, json!({"id": other.resource, "name": "L"}))
+        .await;
+    let deleted = fixture.remove(PRODUCTS, product).await;
+
+    for done in [&created, &changed] {
+        let (status, body) = fixture.app.undo(&fixture.admin, done).await;
+        assert_eq!((status, &body["error"]), (400, &json!("Undo token not available")));
+    }
+
+    assert_eq!(fixture.app.undo(&fixture.admin, &deleted).await.0, 200);
+    assert_eq!(fixture.app.undo(&fixture.admin, &changed).await.0, 200);
+    assert_eq!(fixture.one(VARIANTS, other.resource).await["name"], "M");
+    assert_eq!(fixture.app.undo(&fixture.admin, &created).await.0, 200);
 }
 
 #[actix_web::test]

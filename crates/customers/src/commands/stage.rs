@@ -2,12 +2,14 @@
 
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
-use backoffice_core::db::{KeyColumn, PreparedIf};
+use backoffice_core::db::{KeyColumn, Prepared, PreparedIf};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, RequestContext, Result, Timestamp};
-use diesel::dsl::max;
+use diesel::sql_types::{Integer, Text, Uuid as SqlUuid};
 use diesel::upsert::excluded;
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, insert_into};
+use diesel::{
+    ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, SelectableHelper, insert_into, sql_query,
+};
 use diesel_async::RunQueryDsl;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,7 +17,7 @@ use uuid::Uuid;
 
 use crate::documented::{CustomerColor, CustomerName};
 use crate::error::{Rejections, in_use};
-use crate::model::Stage;
+use crate::model::{PIPELINE, STAGE, Stage};
 use crate::schema::{customers_pipeline_stages as stages, customers_pipelines as pipelines};
 use crate::values::{fixed, keep_organization, only_null};
 use crate::{acl, query};
@@ -31,8 +33,8 @@ pub type DeleteStage = Delete<Stage>;
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StageFields {
-    /// Must be the organization of the pipeline. An update may omit it, but not set it to null.
-    #[schema(value_type = Option<Uuid>)]
+    /// The organization of the pipeline, if it is given.
+    #[schema(value_type = Uuid)]
     pub organization_id: Patch<Uuid>,
     /// A pipeline that is visible to the caller; required for a new stage, cannot be changed later.
     #[schema(value_type = Uuid, required = true)]
@@ -128,12 +130,7 @@ impl Record for Stage {
             .optional()?;
         self.organization_id = found.ok_or_else(unknown_pipeline)?;
         keep_organization(input.organization_id, self.organization_id)?;
-        let last: Option<i32> = query::stages::of_tenant(self.tenant_id)
-            .filter(stages::pipeline_id.eq(self.pipeline_id))
-            .select(max(stages::position))
-            .first(tx.conn())
-            .await?;
-        self.position = last.unwrap_or(0) + 1;
+        self.position = next_position(tx, self.tenant_id, self.pipeline_id).await?;
         Ok(())
     }
 
@@ -174,6 +171,36 @@ impl Record for Stage {
             _ => in_use(error),
         }
     }
+}
+
+/// The position after those of all stages of a pipeline, and of those that exist only in entries of the log: an undo or redo that restores such a stage
+/// needs its position. It is one statement, because a stage that is being deleted turns from a row into an entry.
+const NEXT_POSITION: &str = "\
+select coalesce(max(known.position), 0) + 1 as position
+from (
+    select s.position from customers_pipeline_stages s where s.tenant_id = $1 and s.pipeline_id = $2
+    union all
+    select (coalesce(l.snapshot_before, l.snapshot_after) ->> 'position')::integer
+    from audit_action_logs l
+    where l.tenant_id = $1 and l.parent_resource_kind = $3 and l.parent_resource_id = $4 and l.resource_kind = $5
+) known (position)";
+
+#[derive(QueryableByName)]
+struct NextPosition {
+    #[diesel(sql_type = Integer)]
+    position: i32,
+}
+
+/// Returns the position of a new stage.
+async fn next_position(tx: &mut Tx<'_>, tenant: Uuid, pipeline: Uuid) -> Result<i32> {
+    let statement = sql_query(NEXT_POSITION)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(pipeline)
+        .bind::<Text, _>(PIPELINE)
+        .bind::<Text, _>(pipeline.to_string())
+        .bind::<Text, _>(STAGE);
+    let next: NextPosition = Prepared(statement).get_result(tx.conn()).await?;
+    Ok(next.position)
 }
 
 fn unknown_pipeline() -> Error {

@@ -1,9 +1,9 @@
 //! Bulk operations on deals. Each responds with a progress job.
 
 use backoffice_core::http::{Created, Json, Routes, requires};
-use backoffice_core::input::Input;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{RequestContext, Result};
-use backoffice_progress::bulk::{Started, checked_ids, start};
+use backoffice_progress::bulk::{Started, checked_ids, start, validate_ids};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -43,7 +43,11 @@ struct OwnerOfDeals {
     owner_user_id: Option<Uuid>,
 }
 
-impl Input for OwnerOfDeals {}
+impl Input for OwnerOfDeals {
+    fn validate(&self, validator: &mut Validator) {
+        validate_ids(&self.ids, validator);
+    }
+}
 
 /// Deals and the stage into which they are moved.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -56,7 +60,11 @@ struct StageOfDeals {
     pipeline_stage_id: Uuid,
 }
 
-impl Input for StageOfDeals {}
+impl Input for StageOfDeals {
+    fn validate(&self, validator: &mut Validator) {
+        validate_ids(&self.ids, validator);
+    }
+}
 
 /// Deserializes a field that may be null but not absent.
 fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {

@@ -3,6 +3,7 @@
 use backoffice_core::access_log::{AccessType, Record};
 use backoffice_core::command::Entity;
 use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::input::rules;
 use backoffice_core::list::{CommaList, IdList, IdsOrNone, ListQuery, Page, References};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,8 @@ struct DealQuery {
     /// Worth this or less.
     #[param(value_type = Option<Amount>)]
     value_max: Option<String>,
-    /// In this currency.
+    /// In this currency: three letters, regardless of case.
+    #[param(pattern = "^ *[A-Za-z]{3} *$")]
     value_currency: Option<String>,
 }
 
@@ -116,7 +118,7 @@ impl DealQuery {
             close_to: violations.keep(day("expectedCloseTo", self.expected_close_to.as_deref())),
             value_min: violations.keep(amount("valueMin", self.value_min.as_deref())),
             value_max: violations.keep(amount("valueMax", self.value_max.as_deref())),
-            currency: self.value_currency.as_deref().map(|text| text.trim().to_uppercase()),
+            currency: violations.keep(currency("valueCurrency", self.value_currency.as_deref())),
         }
     }
 }
@@ -127,6 +129,11 @@ fn day(path: &str, text: Option<&str>) -> Result<Option<Day>, Detail> {
 
 fn amount(path: &str, text: Option<&str>) -> Result<Option<Amount>, Detail> {
     read(path, text, Amount::parse, "must be an amount with at most two decimals")
+}
+
+fn currency(path: &str, text: Option<&str>) -> Result<Option<String>, Detail> {
+    let parse = |text: &str| rules::currency(text.trim()).ok();
+    read(path, text, parse, "must be a currency code of three letters")
 }
 
 fn read<T>(path: &str, text: Option<&str>, parse: fn(&str) -> Option<T>, rule: &str) -> Result<Option<T>, Detail> {

@@ -30,7 +30,7 @@ pub(super) fn snapshots<R: Record + Serialize>(set: &DealSet, rows: &[R], tree: 
     rows.iter().map(snapshot).collect()
 }
 
-/// Removes restored owners who may no longer sign in from the rows, and returns their references.
+/// Removes restored owners who are deleted or not active from the rows, and returns their references.
 pub(super) async fn leave_out_owners<R: Record + HasOwner>(tx: &mut Tx<'_>, rows: &mut [R]) -> Result<Vec<String>> {
     let ids: Vec<Uuid> = rows.iter().map(Record::id).collect();
     let stored = R::read(tx, &ids).await?;

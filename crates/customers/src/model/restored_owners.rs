@@ -1,4 +1,4 @@
-//! Owners that undo and redo restore. A user who may no longer sign in is left out; a user who may not own records of the organization is a conflict.
+//! Owners that undo and redo restore. A user who is deleted or not active is left out; a user who may not own records of the organization is a conflict.
 //! The caller need not see the user, because undo and redo return to a state that the record had.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub(super) trait HasOwner {
     fn clear_owner(&mut self);
 }
 
-/// Removes restored owners who may no longer sign in from the rows, and returns their references. An owner that the row has in `stored`, the rows
+/// Removes restored owners who are deleted or not active from the rows, and returns their references. An owner that the row has in `stored`, the rows
 /// that exist, is not restored and stays. The number of statements does not depend on the number of rows.
 pub(super) async fn leave_out<R: HasOwner>(tx: &mut Tx<'_>, rows: &mut [R], stored: &[R]) -> Result<BTreeSet<String>> {
     let stored: BTreeMap<Uuid, Option<Uuid>> = stored.iter().map(HasOwner::owner).collect();

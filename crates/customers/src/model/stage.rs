@@ -31,7 +31,7 @@ pub struct Stage {
     pub pipeline_id: Uuid,
     /// 1 to 200 characters, unique in the pipeline regardless of case.
     pub label: String,
-    /// The position among the stages of the pipeline.
+    /// The position among the stages of the pipeline. Deleted stages leave gaps.
     pub position: i32,
     /// The color, `#rrggbb`.
     pub color: Option<String>,

@@ -1,6 +1,7 @@
 //! Owners and stages of many deals.
 
 use backoffice_core::jobs::{Worker, stop_signal};
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -154,6 +155,12 @@ async fn crm_2_a_malformed_bulk_request_is_rejected_and_starts_nothing() {
         let (status, response) = fixture.app.post(&admin.token, path, body).await;
         assert_eq!(status, 400, "{path}: {response}");
         assert!(response["details"].is_array(), "{path}: {response}");
+    }
+    for (path, field) in [(OWNER, "ownerUserId"), (STAGE, "pipelineStageId")] {
+        let body = json!({"ids": [], field: "x"});
+        let (status, response) = fixture.app.post(&admin.token, path, body).await;
+        let expected = vec![(field, "invalid_value"), ("ids", "out_of_range")];
+        assert_eq!((status, details(&response)), (400, expected));
     }
     assert_eq!(fixture.jobs().await, 0);
 

@@ -70,6 +70,7 @@ async fn each_filter_limits_the_list() {
         ("valueMax=10".to_owned(), vec![one]),
         ("valueMin=10&valueMax=20.5".to_owned(), vec![one, two]),
         ("valueCurrency=usd".to_owned(), vec![two]),
+        ("valueCurrency=%20Usd%20".to_owned(), vec![two]),
         ("valueCurrency=usd&status=won".to_owned(), vec![]),
     ] {
         let mut found = fixture.list(admin, &format!("{DEALS}?{query}")).await;
@@ -167,6 +168,10 @@ async fn filters_that_are_malformed_are_rejected() {
         ("expectedCloseTo=".to_owned(), "expectedCloseTo"),
         ("valueMin=x".to_owned(), "valueMin"),
         ("valueMax=1e400".to_owned(), "valueMax"),
+        ("valueCurrency=E".to_owned(), "valueCurrency"),
+        ("valueCurrency=EURO".to_owned(), "valueCurrency"),
+        ("valueCurrency=E1R".to_owned(), "valueCurrency"),
+        ("valueCurrency=".to_owned(), "valueCurrency"),
         ("sortField=lostReason".to_owned(), "sortField"),
         ("sortDir=up".to_owned(), "sortDir"),
         ("pageSize=101".to_owned(), "pageSize"),

@@ -1,5 +1,6 @@
 //! References of deals: owners, pipelines, stages, people and companies.
 
+use actix_web::http::Method;
 use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -322,6 +323,28 @@ async fn people_out_of_sight_stay_and_are_not_named() {
             .len(),
         2
     );
+}
+
+#[actix_web::test]
+async fn people_out_of_sight_whom_a_request_omits_are_removed() {
+    let fixture = Fixture::new().await;
+    let (tenant_fixture, admin, local) = (&fixture.a, &fixture.a.admin, &fixture.a.local);
+    let seen = fixture.person(tenant_fixture, tenant_fixture.child, "Ada").await;
+    let hidden = fixture.person(tenant_fixture, tenant_fixture.parent, "Eve").await;
+    let deal = fixture
+        .deal(admin, tenant_fixture.child, json!({"personIds": [seen, hidden]}))
+        .await;
+    let before = fixture.item(admin, DEALS, deal).await;
+
+    let body = json!({"id": deal, "personIds": [seen]});
+    let removed = fixture.write(local, Method::PUT, DEALS, body).await;
+
+    assert_eq!(fixture.item(admin, DEALS, deal).await["personIds"], json!([seen]));
+    let (status, body) = fixture.app.undo(&local.token, &removed).await;
+    assert_eq!((status, &body["fields"]), (400, &json!(["personIds"])));
+    let (status, body) = fixture.app.undo(&admin.token, &removed).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.item(admin, DEALS, deal).await["people"], before["people"]);
 }
 
 #[actix_web::test]

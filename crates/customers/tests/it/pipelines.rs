@@ -96,8 +96,13 @@ async fn fields_that_break_a_rule_are_rejected() {
         let (status, response) = fixture.put(admin, PIPELINES, body).await;
         assert_eq!((status, detail(&response)), (400, (path, code)), "{members}");
     }
-    let (status, response) = fixture.app.post(&admin.token, PIPELINES, json!({})).await;
-    assert_eq!((status, detail(&response)), (400, ("name", "required")));
+    for (body, path) in [
+        (json!({}), "name"),
+        (json!({"name": "New", "organizationId": null}), "organizationId"),
+    ] {
+        let (status, response) = fixture.app.post(&admin.token, PIPELINES, body).await;
+        assert_eq!((status, detail(&response)), (400, (path, "required")));
+    }
 }
 
 #[actix_web::test]
@@ -312,7 +317,10 @@ async fn a_pipeline_whose_name_was_taken_does_not_come_back() {
 
     let (status, body) = fixture.app.undo(&admin.token, &deleted).await;
 
-    assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
+    assert_eq!(
+        (status, &body["code"], &body["fields"]),
+        (400, &json!("undo_conflict"), &json!(["name"]))
+    );
 }
 
 #[actix_web::test]

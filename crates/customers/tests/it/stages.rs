@@ -287,24 +287,73 @@ async fn crm_14_a_stage_appended_after_a_gap_stays_last() {
 }
 
 #[actix_web::test]
-async fn a_deleted_stage_whose_position_was_taken_does_not_come_back() {
+async fn a_stage_that_comes_back_stands_before_those_that_were_appended_since() {
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New"]).await;
+    let body = |label: &str| json!({"pipelineId": pipeline, "label": label});
+    let offered = fixture.write(admin, Method::POST, STAGES, body("Offered")).await;
+    assert_eq!(fixture.app.undo(&admin.token, &offered).await.0, 200);
+    let agreed = fixture.create(admin, STAGES, body("Agreed")).await;
+    let deleted = fixture.remove(admin, STAGES, agreed).await;
+    let won = fixture.create(admin, STAGES, body("Won")).await;
+    assert_eq!(positions(&fixture, pipeline).await, [(stages[0], 1), (won, 4)]);
+
+    let (status, response) = fixture.app.redo(&admin.token, &offered).await;
+    assert_eq!(status, 200, "{response}");
+    let (status, response) = fixture.app.undo(&admin.token, &deleted).await;
+    assert_eq!(status, 200, "{response}");
+
+    let all = [(stages[0], 1), (offered.resource, 2), (agreed, 3), (won, 4)];
+    assert_eq!(positions(&fixture, pipeline).await, all);
+    assert_eq!(fixture.app.redo(&admin.token, &deleted).await.0, 200);
+    assert_eq!(
+        positions(&fixture, pipeline).await,
+        [(stages[0], 1), (offered.resource, 2), (won, 4)]
+    );
+}
+
+#[actix_web::test]
+async fn a_position_stays_free_for_a_deleted_stage_whatever_happens_to_its_pipeline() {
     let fixture = Fixture::new().await;
     let admin = &fixture.a.admin;
     let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New", "Offered"]).await;
     let deleted = fixture.remove(admin, STAGES, stages[1]).await;
-    let next = fixture
-        .create(admin, STAGES, json!({"pipelineId": pipeline, "label": "Won"}))
-        .await;
+    let with_pipeline = fixture.remove(admin, PIPELINES, pipeline).await;
+    assert_eq!(fixture.app.undo(&admin.token, &with_pipeline).await.0, 200);
+
+    let body = json!({"pipelineId": pipeline, "label": "Won"});
+    let last = fixture.create(admin, STAGES, body).await;
+    let body = json!({"pipelineId": pipeline, "ids": [last, stages[0]]});
+    fixture.write(admin, Method::POST, REORDER, body).await;
+    assert_eq!(positions(&fixture, pipeline).await, [(last, 1), (stages[0], 3)]);
+
+    let (status, response) = fixture.app.undo(&admin.token, &deleted).await;
+
+    assert_eq!(status, 200, "{response}");
+    assert_eq!(
+        positions(&fixture, pipeline).await,
+        [(last, 1), (stages[1], 2), (stages[0], 3)]
+    );
+}
+
+#[actix_web::test]
+async fn a_deleted_stage_whose_label_was_taken_does_not_come_back() {
+    let fixture = Fixture::new().await;
+    let admin = &fixture.a.admin;
+    let (pipeline, stages) = fixture.pipeline(admin, fixture.a.child, &["New", "Offered"]).await;
+    let deleted = fixture.remove(admin, STAGES, stages[1]).await;
+    let body = json!({"pipelineId": pipeline, "label": "OFFERED"});
+    let next = fixture.create(admin, STAGES, body).await;
     let before = fixture.app.snapshot().await;
 
     let (status, body) = fixture.app.undo(&admin.token, &deleted).await;
 
     assert_eq!(
         (status, &body["code"], &body["fields"]),
-        (400, &json!("undo_conflict"), &json!(["pipelineId", "position"]))
+        (400, &json!("undo_conflict"), &json!(["label"]))
     );
     assert_eq!(fixture.app.snapshot().await, before);
-    assert_eq!(positions(&fixture, pipeline).await, [(stages[0], 1), (next, 2)]);
     fixture.remove(admin, STAGES, next).await;
     assert_eq!(fixture.app.undo(&admin.token, &deleted).await.0, 200);
     assert_eq!(positions(&fixture, pipeline).await, [(stages[0], 1), (stages[1], 2)]);

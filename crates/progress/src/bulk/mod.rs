@@ -7,7 +7,7 @@ mod run;
 mod start;
 mod state;
 
-pub use operation::{BulkOperation, MAX_ITEMS, checked_ids, register};
+pub use operation::{BulkOperation, MAX_ITEMS, checked_ids, register, validate_ids};
 pub use start::{StartBulk, Started, start, start_matching};
 
 pub(crate) use event::{event_name, shown};

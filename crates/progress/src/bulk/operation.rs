@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use backoffice_core::command::{BatchCommand, Class, Tx};
+use backoffice_core::input::Validator;
 use backoffice_core::registry::Registry;
 use backoffice_core::{Feature, RequestContext, Result};
 use futures_util::future::BoxFuture;
@@ -86,11 +87,24 @@ pub fn register<O: BulkOperation>(registry: &mut Registry) -> &mut Registry {
 /// # Errors
 /// 400 when there are too few or too many.
 pub fn checked_ids(ids: Vec<Uuid>) -> Result<Vec<Uuid>> {
-    if ids.is_empty() || ids.len() > MAX_ITEMS {
-        return Err(Error::IdCount { most: MAX_ITEMS }.into());
-    }
+    check_count(&ids)?;
     let mut seen = HashSet::with_capacity(ids.len());
     Ok(ids.into_iter().filter(|id| seen.insert(*id)).collect())
+}
+
+/// Records too few or too many ids: for [`Input::validate`](backoffice_core::input::Input::validate) of a request, so that the response also names
+/// its other invalid fields.
+pub fn validate_ids(ids: &[Uuid], validator: &mut Validator) {
+    if let Err(error) = check_count(ids) {
+        validator.note(error.into());
+    }
+}
+
+fn check_count(ids: &[Uuid]) -> Result<(), Error> {
+    if ids.is_empty() || ids.len() > MAX_ITEMS {
+        return Err(Error::IdCount { most: MAX_ITEMS });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

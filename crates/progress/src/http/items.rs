@@ -1,6 +1,6 @@
 //! The items of a job.
 
-use backoffice_core::http::{Json, Path, Query};
+use backoffice_core::http::{CheckedQuery, Json, Path, Query, QueryInput};
 use backoffice_core::list::{ById, CommaList, Page, PageQuery};
 use backoffice_core::{RequestContext, Result, Violations};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,22 @@ pub(super) struct ItemQuery {
     /// Any of `pending`, `succeeded`, `skipped` and `failed`: comma list or repeated.
     #[param(value_type = Option<Vec<ItemStates>>, inline)]
     state: Option<Vec<String>>,
+}
+
+impl ItemQuery {
+    fn states(&self, violations: &mut Violations) -> Option<Vec<ItemState>> {
+        let states = self.state.as_ref().map(|lists| {
+            let lists = lists.iter().map(String::as_str);
+            CommaList::new("state").parsed(lists, "must be states of items", ItemState::parse)
+        });
+        violations.keep(states.transpose())
+    }
+}
+
+impl QueryInput for ItemQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.states(violations);
+    }
 }
 
 /// An item of a job.
@@ -71,19 +87,15 @@ impl From<ItemRow> for ItemOfJob {
 pub(super) async fn list_items(
     ctx: RequestContext,
     path: Path<JobId>,
-    query: Query<ItemQuery>,
+    query: CheckedQuery<ItemQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<Page<ItemOfJob>>> {
     let query = query.0;
-    let states = query.state.as_ref().map(|lists| {
-        let lists = lists.iter().map(String::as_str);
-        CommaList::new("state").parsed(lists, "must be states of items", ItemState::parse)
-    });
     let mut violations = Violations::default();
     let window = violations.keep(PageQuery::new(query.page, query.page_size).window());
     let filter = ItemFilter {
         resources: violations.keep(by_id.0.requested()),
-        states: violations.keep(states.transpose()),
+        states: query.states(&mut violations),
     };
     violations.check()?;
     let id = path.0.get()?;

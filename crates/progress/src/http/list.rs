@@ -1,6 +1,6 @@
 //! The list of jobs.
 
-use backoffice_core::http::{Json, Query};
+use backoffice_core::http::{CheckedQuery, Json, QueryInput};
 use backoffice_core::list::{CommaList, ListQuery, Page};
 use backoffice_core::{RequestContext, Result, Timestamp, Violations};
 use serde::Deserialize;
@@ -29,29 +29,40 @@ pub(super) struct JobQuery {
     after: Option<Timestamp>,
 }
 
+impl JobQuery {
+    fn filter(&self, violations: &mut Violations) -> JobFilter {
+        let statuses = self.status.as_ref().map(|lists| {
+            let lists = lists.iter().map(String::as_str);
+            CommaList::new("status").parsed(lists, "must be statuses of jobs", Status::parse)
+        });
+        let types = self.job_type.as_ref().map(|lists| {
+            let lists = lists.iter().map(String::as_str);
+            CommaList::new("jobType").texts(lists)
+        });
+        JobFilter {
+            mine: self.mine.unwrap_or(false),
+            statuses: violations.keep(statuses.transpose()),
+            types: violations.keep(types.transpose()),
+            before: self.before,
+            after: self.after,
+        }
+    }
+}
+
+impl QueryInput for JobQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
+    }
+}
+
 pub(super) async fn list_jobs(
     ctx: RequestContext,
     list: ListQuery<ProgressJob>,
-    query: Query<JobQuery>,
+    query: CheckedQuery<JobQuery>,
 ) -> Result<Json<Page<JobItem>>> {
-    let query = query.0;
-    let statuses = query.status.as_ref().map(|lists| {
-        let lists = lists.iter().map(String::as_str);
-        CommaList::new("status").parsed(lists, "must be statuses of jobs", Status::parse)
-    });
-    let types = query.job_type.as_ref().map(|lists| {
-        let lists = lists.iter().map(String::as_str);
-        CommaList::new("jobType").texts(lists)
-    });
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
-    let filter = JobFilter {
-        mine: query.mine.unwrap_or(false),
-        statuses: violations.keep(statuses.transpose()),
-        types: violations.keep(types.transpose()),
-        before: query.before,
-        after: query.after,
-    };
+    let filter = query.0.filter(&mut violations);
     violations.check()?;
     let connection = ctx.read().await?;
     let page = jobs::list(&connection, &ctx, &filter, &request).await?;

@@ -1,6 +1,6 @@
 //! Lists of jobs and of their items.
 
-use backoffice_test_support::Duration;
+use backoffice_test_support::{Duration, details};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -160,6 +160,21 @@ async fn malformed_filters_are_rejected() {
     for query in ["page=0", "pageSize=0", "state=gone"] {
         let (status, _) = fixture.app.get("anna", &format!("{JOBS}/{job}/items?{query}")).await;
         assert_eq!(status, 400, "{query}");
+    }
+    for (path, expected) in [
+        (
+            format!("{JOBS}?mine=2&status=gone&before=x&page=0"),
+            vec!["before", "mine", "page", "status"],
+        ),
+        (
+            format!("{JOBS}/{job}/items?pageSize=x&state=gone&page=0"),
+            vec!["page", "pageSize", "state"],
+        ),
+    ] {
+        let (status, body) = fixture.app.get("anna", &path).await;
+        let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!((status, paths), (400, expected), "{path}");
     }
     assert_eq!(fixture.app.get("anna", "/progress/active?mine=x").await.0, 400);
     for path in [JOBS, "/progress/active"] {

@@ -1,5 +1,6 @@
 //! The request for a bulk job.
 
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -33,6 +34,14 @@ async fn crm_2_ids_must_be_ids_and_not_too_many() {
         if let Some(path) = path {
             assert_eq!(response["details"][0]["path"], path);
         }
+    }
+
+    for ids in [json!([]), many(10_001)] {
+        let (status, response) = fixture.app.post("anna", BULK, json!({"ids": ids, "number": "x"})).await;
+        assert_eq!(
+            (status, details(&response)),
+            (400, vec![("number", "invalid_type"), ("ids", "out_of_range")])
+        );
     }
 
     assert!(fixture.app.snapshot().await == before);

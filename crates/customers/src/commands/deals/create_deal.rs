@@ -25,8 +25,7 @@ impl CreateDeal {
     /// 400 that names the invalid fields, or when the organization of the deal is not known; 403 when it is outside of the caller's scope.
     pub fn new(ctx: &RequestContext, fields: DealFields) -> Result<Self> {
         let mut validator = Validator::default();
-        fields.require(&mut validator);
-        fields.validate(&mut validator);
+        fields.validate_new(&mut validator);
         validator.check()?;
         let placement = Placement::for_new(ctx, fields.organization_id.value())?;
         Ok(Self {

@@ -15,7 +15,7 @@ use crate::values::{MOST_REFERENCES, percentage};
 #[serde(rename_all = "camelCase", default)]
 pub struct DealFields {
     /// The organization of a new deal, by default the selected one or the caller's own. It cannot be changed later.
-    #[schema(value_type = Option<Uuid>)]
+    #[schema(value_type = Uuid)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 200 characters; required in a new deal.
     #[schema(value_type = CustomerName, required = true)]
@@ -54,10 +54,10 @@ pub struct DealFields {
     /// At most 150 characters.
     #[schema(value_type = Option<String>, max_length = 150)]
     pub source: Patch<String>,
-    /// All people of the deal, at most 200 different ones that are visible to the caller; null removes all.
+    /// All people of the deal, at most 200 different ones; null removes all. Those that the deal does not have yet must be visible to the caller.
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub person_ids: Patch<Vec<Uuid>>,
-    /// All companies of the deal, at most 200 different ones that are visible to the caller; null removes all.
+    /// All companies of the deal, at most 200 different ones; null removes all. Those that the deal does not have yet must be visible to the caller.
     #[schema(value_type = Option<Vec<Uuid>>)]
     pub company_ids: Patch<Vec<Uuid>>,
 }

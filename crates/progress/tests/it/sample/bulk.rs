@@ -2,9 +2,9 @@
 
 use backoffice_core::command::{Class, Tx};
 use backoffice_core::http::{Created, Json};
-use backoffice_core::input::Input;
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::{Detail, Feature, Rejection, RequestContext, Result};
-use backoffice_progress::bulk::{BulkOperation, Started, checked_ids, start, start_matching};
+use backoffice_progress::bulk::{BulkOperation, Started, checked_ids, start, start_matching, validate_ids};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,11 @@ pub(super) struct ByIds {
     number: i32,
 }
 
-impl Input for ByIds {}
+impl Input for ByIds {
+    fn validate(&self, validator: &mut Validator) {
+        validate_ids(&self.ids, validator);
+    }
+}
 
 pub(super) async fn number_things(ctx: RequestContext, body: Json<ByIds>) -> Result<Created<Started>> {
     let operation = NumberThings {
