@@ -1,9 +1,9 @@
 //! Alerts. A recomputation writes them; commands change their acknowledgement only, so that is all that undo and redo restore.
 
-use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Tx};
+use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::scope::{Owned, Within};
-use backoffice_core::{Feature, Result, Scope, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Scope, Timestamp};
 use diesel::dsl::Filter;
 use diesel::pg::Pg;
 use diesel::upsert::excluded;
@@ -159,6 +159,17 @@ impl Entity for Alert {
         let rows = alerts::table.filter(alerts::tenant_id.eq(tx.tenant()));
         delete(rows.filter(alerts::id.one_of(ids))).execute(tx.conn()).await?;
         Ok(())
+    }
+
+    /// Rejects an undo or redo on an alert that is resolved now, as its commands do.
+    async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
+        let (Some(from), true) = (step.from, step.restoring) else {
+            return Ok(());
+        };
+        match from.row::<Self>()?.is_resolved(tx.context().now()) {
+            true => Err(Rejection::undo_conflict(&["resolvedAt"]).into()),
+            false => Ok(()),
+        }
     }
 
     /// What the events of a recomputation show too; the assignments stay the same.

@@ -34,7 +34,7 @@ pub(crate) struct FoundConflict {
     kind: &'static str,
     /// `critical`, `warning` or `info`.
     urgency: &'static str,
-    /// The other assignments, by start and id.
+    /// The other assignments of the alert about an overlap, by start and id, at most 1000.
     assignment_ids: Vec<Uuid>,
     /// The unavailability windows, by start and id.
     window_ids: Vec<Uuid>,
@@ -42,7 +42,7 @@ pub(crate) struct FoundConflict {
     job_sites: Vec<NamedSite>,
 }
 
-/// Returns the conflicts of an assignment that is not stored, by urgency. `except` is left out. At most seven statements.
+/// Returns the conflicts of an assignment that is not stored, by urgency. `except` is left out. At most eight statements.
 ///
 /// # Errors
 /// 400 for an unknown assignment, job site or resource, and for days that do not exist in the time zone.
@@ -109,7 +109,7 @@ impl Question {
         })
     }
 
-    /// Returns the overlaps with other assignments and with unavailability windows.
+    /// Returns the overlaps with other assignments and with unavailability windows. If no assignment overlaps, the group is not read.
     async fn critical(&self, connection: &AsyncPgConnection, now: Timestamp) -> Result<Vec<FoundConflict>> {
         let tenant = self.site.tenant_id;
         let taken = TakenTime {
@@ -120,21 +120,12 @@ impl Question {
             start: self.start,
             end: self.end,
         };
-        let found = conflicts::find(connection, tenant, now, &[taken]).await?;
+        let found = conflicts::find(connection, tenant, now, std::slice::from_ref(&taken)).await?;
         let (windows, others): (Vec<&Conflict>, Vec<&Conflict>) =
             found.iter().partition(|one| one.job_site_id.is_none());
         let mut conflicts = Vec::new();
         if !others.is_empty() {
-            let sites = others.iter().filter_map(|one| one.job_site_id);
-            let sites: BTreeSet<Uuid> = sites.chain([self.site.id]).collect();
-            let kind = match sites.len() {
-                1 => "subject_overlap_same_site",
-                _ => "subject_overlap_different_sites",
-            };
-            conflicts.push(FoundConflict {
-                assignment_ids: others.iter().map(|one| one.id).collect(),
-                ..FoundConflict::new(kind, "critical", named(connection, tenant, sites).await?)
-            });
+            conflicts.extend(self.overlap(connection, now, &taken).await?);
         }
         if !windows.is_empty() {
             conflicts.push(FoundConflict {
@@ -143,6 +134,30 @@ impl Question {
             });
         }
         Ok(conflicts)
+    }
+
+    /// Returns the alert about the group of overlaps that the assignment would be part of.
+    async fn overlap(
+        &self,
+        connection: &AsyncPgConnection,
+        now: Timestamp,
+        taken: &TakenTime,
+    ) -> Result<Option<FoundConflict>> {
+        let (tenant, own_site) = (self.site.tenant_id, self.site.id);
+        let group = conflicts::find_group(connection, tenant, now, taken, own_site).await?;
+        let [one, ..] = &group[..] else {
+            return Ok(None);
+        };
+        let kind = match one.has_other_sites {
+            false => "subject_overlap_same_site",
+            true => "subject_overlap_different_sites",
+        };
+        let sites = group.iter().map(|one| one.job_site_id);
+        let sites: BTreeSet<Uuid> = sites.chain([own_site]).collect();
+        Ok(Some(FoundConflict {
+            assignment_ids: group.iter().map(|one| one.id).collect(),
+            ..FoundConflict::new(kind, "critical", named(connection, tenant, sites).await?)
+        }))
     }
 
     /// Returns what does not reject an assignment that is stored already.

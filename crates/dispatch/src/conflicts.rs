@@ -113,6 +113,64 @@ pub(crate) async fn find(
     Ok(Prepared(statement).load(&mut &*connection).await?)
 }
 
+/// An assignment of a group of overlaps.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+pub(crate) struct GroupedAssignment {
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) job_site_id: Uuid,
+    /// Whether any assignment of the group, also one that is not returned, is on another job site than the one that is asked about.
+    #[diesel(sql_type = Bool)]
+    pub(crate) has_other_sites: bool,
+}
+
+// The assignment that is asked about is one row among the live ones of its subject. A row that starts before all earlier ones have ended belongs to the
+// group of these; any other row is the first of a group.
+const GROUP: &str = "\
+with live as (
+    select a.id, a.job_site_id, a.start_at, a.end_at, false as is_own from dispatch_assignments a
+    where a.tenant_id = $1 and a.subject_type = $4 and a.subject_id = $5 and a.status in ('planned', 'confirmed')
+        and a.start_at > $2 - interval '367 days' and a.end_at > $2 and a.id <> $3
+    union all
+    select $3, $8, $6, $7, true
+), marked as (
+    select *, start_at >= max(end_at) over (order by start_at, id rows between unbounded preceding and 1 preceding) as is_first
+    from live
+), numbered as (
+    select *, count(*) filter (where is_first) over (order by start_at, id) as number from marked
+)
+select o.id, o.job_site_id, bool_or(o.job_site_id <> own.job_site_id) over () as has_other_sites
+from numbered own join numbered o on o.number = own.number and not o.is_own
+where own.is_own
+order by o.start_at, o.id limit $9";
+
+/// Returns the other assignments of the group of overlaps that this assignment is part of, or would be part of, on this job site: those that overlap it,
+/// those that overlap these, and so on, by start and id. They are those of an alert. One statement, however long the chain is; it reads all live
+/// assignments of the subject.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn find_group(
+    connection: &AsyncPgConnection,
+    tenant: Uuid,
+    now: Timestamp,
+    taken: &TakenTime,
+    job_site: Uuid,
+) -> Result<Vec<GroupedAssignment>> {
+    let statement = sql_query(GROUP)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Timestamptz, _>(now)
+        .bind::<SqlUuid, _>(taken.id)
+        .bind::<Text, _>(&taken.subject_type)
+        .bind::<SqlUuid, _>(taken.subject)
+        .bind::<Timestamptz, _>(taken.start)
+        .bind::<Timestamptz, _>(taken.end)
+        .bind::<SqlUuid, _>(job_site)
+        .bind::<BigInt, _>(MOST);
+    Ok(Prepared(statement).load(&mut &*connection).await?)
+}
+
 /// Is true for assignments with a critical conflict. Those of the past count as well, so that the result does not change with time alone.
 pub(crate) fn is_in_conflict() -> Fragment<assignments::table, Bool> {
     const IS_IN_CONFLICT: &str = "(dispatch_assignments.status in ('planned', 'confirmed') and (exists (

@@ -1,10 +1,11 @@
 //! Acknowledgements, escalations and notifications.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::login;
 use backoffice_test_support::Duration;
 use serde_json::{Value, json};
 
-use crate::fixture::{ASSIGNMENTS, Fixture, builder, text};
+use crate::fixture::{ASSIGNMENTS, Fixture, assignments, builder, instant, text};
 
 /// Opens the alert of DSP-17.
 async fn alert(fixture: &Fixture) -> Value {
@@ -105,6 +106,46 @@ async fn an_acknowledgement_does_not_return_to_an_alert_that_has_grown() {
     let withdrawn = withdraw().await;
     assert_eq!(fixture.undo(&fixture.d.token, &withdrawn).await.0, 200);
     assert!(fixture.only().await["acknowledged"].is_object());
+}
+
+#[actix_web::test]
+async fn an_acknowledgement_of_a_resolved_alert_is_neither_undone_nor_redone() {
+    let fixture = Fixture::new().await;
+    let alert = alert(&fixture).await;
+    let conflict = |(status, body): (u16, Value)| (status, body["code"].clone(), body["fields"].clone());
+    let resolved = (400, json!("undo_conflict"), json!(["resolvedAt"]));
+    let acknowledged = fixture
+        .about(&fixture.d.token, Method::POST, &alert, "acknowledge", json!({}))
+        .await;
+    assert_eq!(fixture.undo(&fixture.d.token, &acknowledged).await.0, 200);
+
+    let deleted = fixture.remove(ASSIGNMENTS, assignments(&alert)[1]).await;
+
+    assert_eq!(conflict(fixture.redo(&fixture.d.token, &acknowledged).await), resolved);
+    assert_eq!(
+        fixture.item(&fixture.d.token, &alert).await["acknowledged"],
+        Value::Null
+    );
+    // The conflict comes back with another alert, which is acknowledged by itself.
+    let undone = fixture.undo(&fixture.a.token, &deleted).await;
+    assert_eq!(undone.0, 200, "{}", undone.1);
+    let again = fixture.only().await;
+    assert_ne!(again["alertId"], alert["alertId"]);
+    let acknowledged = fixture
+        .about(&fixture.d.token, Method::POST, &again, "acknowledge", json!({}))
+        .await;
+    assert_eq!(acknowledged.status, 200, "{}", acknowledged.text());
+
+    // It ends by itself at 12:00 of the next day; no schedule has stored that.
+    fixture.app.clock().set(instant("2026-01-06T12:00:00Z"));
+    let d = login(&fixture.app, "d@alpha.test").await;
+    assert_eq!(conflict(fixture.undo(&d, &acknowledged).await), resolved);
+    assert!(fixture.item(&d, &again).await["acknowledged"].is_object());
+    let stored = fixture
+        .app
+        .rows("select id from alerts_alerts where resolved_at is null")
+        .await;
+    assert_eq!(stored, [json!({"id": again["alertId"]})]);
 }
 
 #[actix_web::test]
@@ -257,7 +298,7 @@ async fn users_are_notified_of_new_and_grown_alerts_until_these_are_resolved() {
         .change(crate::fixture::RESOURCES, fixture.e1, json!({"name": "Digger"}))
         .await;
     fixture.read(&fixture.d.token, &fixture.only().await).await;
-    for id in crate::fixture::assignments(&fixture.only().await) {
+    for id in assignments(&fixture.only().await) {
         fixture.remove(ASSIGNMENTS, id).await;
     }
     assert_eq!(fixture.notifications(&fixture.d.token).await, Vec::<Value>::new());

@@ -164,6 +164,31 @@ async fn dsp_22_a_split_keeps_one_alert_and_a_merge_the_older_one() {
 }
 
 #[actix_web::test]
+async fn a_check_names_the_alert_that_the_assignment_then_joins() {
+    let fixture = Fixture::new().await;
+    let first = fixture.assign("06T08", "06T12").await;
+    let elsewhere = fixture.at(fixture.s2, "06T11", "06T15");
+    let second = fixture.create(ASSIGNMENTS, elsewhere).await;
+    let body = fixture.at(fixture.s1, "06T07", "06T09");
+
+    let (status, checked) = fixture
+        .app
+        .post(&fixture.a.token, "/dispatch/assignments/check", body.clone())
+        .await;
+    let third = fixture.create(ASSIGNMENTS, body).await;
+
+    assert_eq!(status, 200, "{checked}");
+    let alert = fixture.only().await;
+    assert_eq!(assignments(&alert), [third, first, second]);
+    assert_eq!(alert["kind"], "subject_overlap_different_sites");
+    assert_eq!(
+        checked["conflicts"],
+        json!([{"kind": alert["kind"], "urgency": alert["urgency"], "assignmentIds": [first, second], "windowIds": [],
+            "jobSites": alert["jobSites"]}])
+    );
+}
+
+#[actix_web::test]
 async fn an_assignment_that_moves_to_another_subject_changes_the_alerts_of_both() {
     let fixture = Fixture::new().await;
     let e2 = fixture.resource("E2").await;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backoffice_core::http::{Json, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Json, QueryInput, Routes, requires};
 use backoffice_core::list::IdList;
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,14 @@ impl AvailabilityQuery {
     }
 }
 
+impl QueryInput for AvailabilityQuery {
+    fn validate(&self, violations: &mut Violations) {
+        if let Err(error) = self.checked() {
+            violations.note(error);
+        }
+    }
+}
+
 /// An interval in which a resource is busy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -119,7 +127,10 @@ struct AvailabilityList {
     items: Vec<ResourceItem>,
 }
 
-async fn list_availability(ctx: RequestContext, query: Query<AvailabilityQuery>) -> Result<Json<AvailabilityList>> {
+async fn list_availability(
+    ctx: RequestContext,
+    query: CheckedQuery<AvailabilityQuery>,
+) -> Result<Json<AvailabilityList>> {
     let (request, ids) = query.0.checked()?;
     let connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;

@@ -1,7 +1,7 @@
 //! Endpoints of series.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, Json, Path, QueryInput, Routes, requires};
 use backoffice_core::{Rejection, RequestContext, Result, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -69,6 +69,18 @@ struct EndQuery {
     from: Option<String>,
 }
 
+impl EndQuery {
+    fn day(&self, violations: &mut Violations) -> Option<Day> {
+        parameters::day("from", self.from.as_deref(), violations)
+    }
+}
+
+impl QueryInput for EndQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.day(violations);
+    }
+}
+
 async fn get_availability_series(ctx: RequestContext, path: Path<PathId>) -> Result<Json<SeriesRow>> {
     let connection = ctx.read().await?;
     let found = series::find(&connection, ctx.scope(), path.0.id).await?;
@@ -99,10 +111,10 @@ async fn update_availability_series(
 async fn delete_availability_series(
     ctx: RequestContext,
     path: Path<PathId>,
-    query: Query<EndQuery>,
+    query: CheckedQuery<EndQuery>,
 ) -> Result<Json<DeletedRecord>> {
     let mut violations = Violations::default();
-    let from = parameters::day("from", query.0.from.as_deref(), &mut violations);
+    let from = query.0.day(&mut violations);
     violations.check()?;
     let id = path.0.id;
     let deleted = match from {

@@ -1,7 +1,7 @@
 //! Endpoints of windows.
 
-use backoffice_core::http::{Created, CreatedId, Json, Path, Query, Routes, requires};
-use backoffice_core::list::{ById, IdList, Page, PageQuery, Window as PageWindow};
+use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, Query, QueryInput, Routes, requires};
+use backoffice_core::list::{ById, IdList, Page, PageQuery};
 use backoffice_core::{Detail, Patch, Rejection, RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -79,35 +79,43 @@ struct WindowQuery {
 }
 
 impl WindowQuery {
-    fn checked(&self, by_id: &ById, violations: &mut Violations) -> (PageWindow, WindowFilter) {
-        let page = PageQuery::new(self.page, self.page_size.or(Some(PAGE_SIZE)));
-        let page = violations.keep(page.window());
+    fn filter(&self, violations: &mut Violations) -> WindowFilter {
         let series = self.series_id.as_deref().map(|text| {
             let parsed = text
                 .parse()
                 .map_err(|_| Detail::new("seriesId", "must be a UUID", "invalid_value"));
             violations.keep(parsed)
         });
-        let filter = WindowFilter {
-            ids: violations.keep(by_id.requested()),
+        WindowFilter {
+            ids: None,
             from: parameters::day("from", self.from.as_deref(), violations),
             to: parameters::day("to", self.to.as_deref(), violations),
             resource_type: parameters::resource_type(self.resource_type.as_deref(), violations),
             resource_ids: parameters::ids("resourceIds", self.resource_ids.as_deref(), violations),
             reason_codes: parameters::reason_codes("reasonCodes", self.reason_codes.as_deref(), violations),
             series_id: series,
-        };
-        (page, filter)
+        }
+    }
+}
+
+impl QueryInput for WindowQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
     }
 }
 
 async fn list_availability_windows(
     ctx: RequestContext,
     by_id: Query<ById>,
-    query: Query<WindowQuery>,
+    query: CheckedQuery<WindowQuery>,
 ) -> Result<Json<Page<Window>>> {
     let mut violations = Violations::default();
-    let (page, filter) = query.0.checked(&by_id.0, &mut violations);
+    let page = PageQuery::new(query.0.page, query.0.page_size.or(Some(PAGE_SIZE)));
+    let page = violations.keep(page.window());
+    let filter = WindowFilter {
+        ids: violations.keep(by_id.0.requested()),
+        ..query.0.filter(&mut violations)
+    };
     violations.check()?;
     let connection = ctx.read().await?;
     windows::list(&connection, &ctx, &filter, page).await.map(Json)

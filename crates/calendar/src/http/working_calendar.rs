@@ -1,6 +1,6 @@
 //! The working calendar of the caller's organization, and its working days.
 
-use backoffice_core::http::{Json, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Json, QueryInput, Routes, requires};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -128,6 +128,14 @@ impl DaysQuery {
     }
 }
 
+impl QueryInput for DaysQuery {
+    fn validate(&self, violations: &mut Violations) {
+        if let Err(error) = self.checked() {
+            violations.note(error);
+        }
+    }
+}
+
 /// A day on which the organization does not work.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = CalendarOffDay)]
@@ -177,7 +185,7 @@ impl WorkingDayList {
     }
 }
 
-async fn list_working_days(ctx: RequestContext, query: Query<DaysQuery>) -> Result<Json<WorkingDayList>> {
+async fn list_working_days(ctx: RequestContext, query: CheckedQuery<DaysQuery>) -> Result<Json<WorkingDayList>> {
     let (from, to) = query.0.checked()?;
     let (tenant, organization) = organization(&ctx)?;
     let connection = ctx.read().await?;

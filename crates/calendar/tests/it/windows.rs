@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use backoffice_test_accounts::id_of;
+use backoffice_test_support::details;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -274,6 +275,25 @@ async fn a_list_rejects_invalid_parameters() {
             (400, "invalid_query".to_owned()),
             "{query}"
         );
+    }
+    for (path, expected) in [
+        (
+            format!("{WINDOWS}?from=x&seriesId=x&resourceType=crane&pageSize=x&page=0"),
+            vec!["from", "page", "pageSize", "resourceType", "seriesId"],
+        ),
+        (
+            "/calendar/working-days?from=x&tenantId=zz".to_owned(),
+            vec!["from", "tenantId", "to"],
+        ),
+        (
+            format!("/calendar/availability?resourceType=worker&resourceIds={E1}&from=x&tenantId=zz"),
+            vec!["from", "tenantId", "to"],
+        ),
+    ] {
+        let (status, body) = fixture.app.get(&fixture.a.token, &path).await;
+        let mut paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!((status, paths), (400, expected), "{path}");
     }
 }
 

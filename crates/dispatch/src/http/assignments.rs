@@ -1,8 +1,9 @@
 //! Endpoints of assignments.
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, given, requires};
+use backoffice_core::http::{CheckedQuery, Created, Json, Path, QueryInput, Routes, requires};
+use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::{ById, IdList, Page, PageQuery};
-use backoffice_core::{Detail, RequestContext, Result, Timestamp, Violations, crud};
+use backoffice_core::{Detail, Error, RequestContext, Result, Timestamp, Violations, crud};
 use serde::Deserialize;
 use time::Duration;
 use utoipa::IntoParams;
@@ -77,8 +78,8 @@ struct AssignmentQuery {
     #[param(minimum = 1, maximum = 100, default = 20)]
     page_size: Option<u32>,
     /// Only the assignment with this id.
-    #[serde(default, deserialize_with = "given")]
-    id: Option<Uuid>,
+    #[param(value_type = Option<Uuid>)]
+    id: Option<String>,
     /// Only the assignments with these ids, joined by commas, at most 200.
     #[param(value_type = Option<IdList>, inline)]
     ids: Option<String>,
@@ -107,8 +108,13 @@ struct AssignmentQuery {
 
 impl AssignmentQuery {
     fn filter(&self, violations: &mut Violations) -> AssignmentFilter {
+        // A malformed id is an id as well: `from` and `to` are not required beside it.
+        let id = self.id.as_deref().map(|text| {
+            text.parse::<Uuid>()
+                .map_err(|_| Detail::new("id", "must be a UUID", "invalid_value"))
+        });
         let by_id = ById {
-            id: self.id,
+            id: violations.keep(id.transpose()),
             ids: self.ids.clone(),
         };
         let ids = violations.keep(by_id.requested());
@@ -133,7 +139,13 @@ impl AssignmentQuery {
     }
 }
 
-async fn list_assignments(ctx: RequestContext, query: Query<AssignmentQuery>) -> Result<Json<Page<Assignment>>> {
+impl QueryInput for AssignmentQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
+    }
+}
+
+async fn list_assignments(ctx: RequestContext, query: CheckedQuery<AssignmentQuery>) -> Result<Json<Page<Assignment>>> {
     let mut violations = Violations::default();
     let page = PageQuery::new(query.0.page, query.0.page_size.or(Some(PAGE_SIZE)));
     let window = violations.keep(page.window());
@@ -160,29 +172,58 @@ struct WriteQuery {
 }
 
 impl WriteQuery {
-    fn reject_conflicts(&self) -> Result<bool> {
+    fn flag(&self, violations: &mut Violations) -> Option<bool> {
+        parameters::flag("rejectConflicts", self.reject_conflicts.as_deref(), violations)
+    }
+
+    /// Returns the flag. If it is invalid, `rules` validates the body, so that the response names all that is wrong; if nothing else is, the code
+    /// names the query as the invalid part of the request: that of other writes is the body.
+    fn reject_conflicts(&self, rules: impl FnOnce(&mut Validator)) -> Result<bool> {
         let mut violations = Violations::default();
-        let flag = parameters::flag("rejectConflicts", self.reject_conflicts.as_deref(), &mut violations);
-        violations.check().map(|()| flag.unwrap_or(false))
+        let flag = self.flag(&mut violations);
+        if violations.is_empty() {
+            return Ok(flag.unwrap_or(false));
+        }
+        let mut validator = Validator::default();
+        rules(&mut validator);
+        let of_body = validator.into_details();
+        let is_alone = of_body.is_empty();
+        for detail in of_body {
+            violations.add(detail);
+        }
+        match violations.check() {
+            Err(Error::Rejected(rejection)) if is_alone => Err(rejection.code("invalid_query").into()),
+            outcome => outcome.map(|()| false),
+        }
+    }
+}
+
+impl QueryInput for WriteQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.flag(violations);
     }
 }
 
 async fn create_assignment(
     ctx: RequestContext,
-    query: Query<WriteQuery>,
+    query: CheckedQuery<WriteQuery>,
     body: Json<NewAssignment>,
 ) -> Result<Created<AssignmentWritten>> {
-    let command = CreateAssignment::new(&ctx, &body.0, query.0.reject_conflicts()?)?;
+    let reject_conflicts = query.0.reject_conflicts(|validator| body.0.validate_new(validator))?;
+    let command = CreateAssignment::new(&ctx, &body.0, reject_conflicts)?;
     ctx.execute(&command, Created).await
 }
 
 async fn update_assignment(
     ctx: RequestContext,
     path: Path<PathId>,
-    query: Query<WriteQuery>,
+    query: CheckedQuery<WriteQuery>,
     body: Json<AssignmentChanges>,
 ) -> Result<Json<AssignmentWritten>> {
-    let command = UpdateAssignment::new(path.0.id, body.0, query.0.reject_conflicts()?)?;
+    let reject_conflicts = query
+        .0
+        .reject_conflicts(|validator| body.0.validate_update(validator))?;
+    let command = UpdateAssignment::new(path.0.id, body.0, reject_conflicts)?;
     missing_as(ctx.execute(&command, Json).await, NOT_FOUND)
 }
 
@@ -194,9 +235,10 @@ async fn delete_assignment(ctx: RequestContext, path: Path<PathId>) -> Result<Js
 
 async fn create_assignments(
     ctx: RequestContext,
-    query: Query<WriteQuery>,
+    query: CheckedQuery<WriteQuery>,
     body: Json<NewAssignments>,
 ) -> Result<Created<AssignmentsWritten>> {
-    let command = BulkCreateAssignments::new(&ctx, &body.0, query.0.reject_conflicts()?)?;
+    let reject_conflicts = query.0.reject_conflicts(|validator| body.0.validate_new(validator))?;
+    let command = BulkCreateAssignments::new(&ctx, &body.0, reject_conflicts)?;
     ctx.execute(&command, Created).await
 }

@@ -3,7 +3,7 @@
 use backoffice_core::http::{Created, Json, Routes, requires};
 use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Patch, RequestContext, Result};
-use backoffice_progress::bulk::{Started, checked_ids, start};
+use backoffice_progress::bulk::{Started, checked_ids, start, validate_ids};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -46,6 +46,7 @@ struct ChangesOfAssignments {
 
 impl Input for ChangesOfAssignments {
     fn validate(&self, validator: &mut Validator) {
+        validate_ids(&self.ids, validator);
         let statuses = (ASSIGNMENT_STATUSES, "invalid_status");
         values::word(validator, "status", &self.status, &mut String::new(), statuses);
         validator.value("jobSiteId", &self.job_site_id, &mut Uuid::nil(), rules::any);

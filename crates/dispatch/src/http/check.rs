@@ -93,8 +93,7 @@ struct CheckedConflicts {
 
 async fn check_assignment(ctx: RequestContext, body: Json<CheckedAssignment>) -> Result<Json<CheckedConflicts>> {
     let (fields, mut validator) = (body.0.fields(), Validator::default());
-    fields.require(&mut validator);
-    fields.validate(&mut validator);
+    fields.validate_new(&mut validator);
     validator.check()?;
     let mut stated = StatedAssignment::blank(Placement::UNKNOWN, Uuid::nil(), ctx.now());
     fields.fill(&mut stated, &mut Validator::default());

@@ -1,6 +1,6 @@
 //! Endpoints of job sites.
 
-use backoffice_core::http::{Created, CreatedId, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, QueryInput, Routes, requires};
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{RequestContext, Result, Violations, crud};
 use serde::Deserialize;
@@ -71,10 +71,16 @@ impl JobSiteQuery {
     }
 }
 
+impl QueryInput for JobSiteQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
+    }
+}
+
 async fn list_job_sites(
     ctx: RequestContext,
     list: ListQuery<JobSite>,
-    query: Query<JobSiteQuery>,
+    query: CheckedQuery<JobSiteQuery>,
 ) -> Result<Json<Page<JobSite>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);

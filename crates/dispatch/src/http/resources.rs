@@ -1,6 +1,6 @@
 //! Endpoints of resources.
 
-use backoffice_core::http::{Created, CreatedId, Json, Path, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, QueryInput, Routes, requires};
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{RequestContext, Result, Timestamp, Violations, crud};
 use serde::Deserialize;
@@ -77,10 +77,16 @@ impl ResourceQuery {
     }
 }
 
+impl QueryInput for ResourceQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
+    }
+}
+
 async fn list_resources(
     ctx: RequestContext,
     list: ListQuery<Resource>,
-    query: Query<ResourceQuery>,
+    query: CheckedQuery<ResourceQuery>,
 ) -> Result<Json<Page<Resource>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);

@@ -235,5 +235,10 @@ async fn an_invalid_request_starts_no_job() {
 
         assert_eq!((status, codes(&rejection).0), (400, code), "{body}: {rejection}");
     }
+    let all = json!({"ids": [], "status": 7, "shiftMinutes": 527_041});
+    let (status, rejection) = fixture.post(UPDATE, all).await;
+    let mut paths: Vec<&str> = codes(&rejection).1.into_iter().map(|(path, _)| path).collect();
+    paths.sort_unstable();
+    assert_eq!((status, paths), (400, vec!["ids", "shiftMinutes", "status"]));
     assert_eq!(fixture.app.count("progress_jobs").await, 0);
 }

@@ -1,10 +1,11 @@
 //! Critical conflicts: what `check` reports, what `rejectConflicts` rejects, what `hasConflicts` finds.
 
+use backoffice_test_support::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{ASSIGNMENTS, BULK, CHECK, Fixture, JOB_SITES, RESOURCES, codes};
+use crate::fixture::{ASSIGNMENTS, BULK, CHECK, Fixture, JOB_SITES, RESOURCES, builder, codes};
 
 fn rejecting(path: &str) -> String {
     format!("{path}?rejectConflicts=true")
@@ -165,18 +166,109 @@ async fn an_update_is_checked_without_its_own_assignment() {
         fixture.item(ASSIGNMENTS, first).await["endAt"],
         "2026-01-06T11:00:00.000Z"
     );
+}
+
+#[actix_web::test]
+async fn an_invalid_flag_is_a_fault_of_the_query() {
+    let fixture = Fixture::new().await;
+    let first = fixture.assign("08:00", "12:00").await;
+    let new = fixture.at("14:00", "16:00");
+
+    for value in ["x", "TRUE", "yes", ""] {
+        let path = |path: &str| format!("{path}?rejectConflicts={value}");
+        let one = path(&format!("{ASSIGNMENTS}/{first}"));
+        for (status, rejection) in [
+            fixture.post(&path(ASSIGNMENTS), new.clone()).await,
+            fixture.post(&path(BULK), json!({"items": [new]})).await,
+            fixture.app.put(&fixture.a.token, &one, json!({})).await,
+        ] {
+            assert_eq!(
+                (status, codes(&rejection)),
+                (400, ("invalid_query", vec![("rejectConflicts", "invalid_value")])),
+                "{value}: {rejection}"
+            );
+        }
+    }
+    let path = format!("{ASSIGNMENTS}?rejectConflicts=x");
+    for (field, value, code) in [
+        ("note", json!([7]), "invalid_body"),
+        ("status", json!("done"), "invalid_status"),
+    ] {
+        let mut body = new.clone();
+        body[field] = value;
+        let (status, rejection) = fixture.post(&path, body).await;
+        let (reported, rules) = codes(&rejection);
+        let mut paths: Vec<&str> = rules.into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        let mut expected = vec![field, "rejectConflicts"];
+        expected.sort_unstable();
+        assert_eq!((status, reported, paths), (400, code, expected), "{rejection}");
+    }
+    assert_eq!(fixture.app.count("dispatch_assignments").await, 1);
+}
+
+#[actix_web::test]
+async fn an_overlap_names_all_assignments_of_the_alert_that_it_would_join() {
+    let fixture = Fixture::new().await;
+    let first = fixture.assign("08:00", "12:00").await;
+    let mut elsewhere = fixture.at("11:00", "15:00");
+    elsewhere["jobSiteId"] = json!(fixture.s2);
+    let second = fixture.create(ASSIGNMENTS, elsewhere).await;
+    let third = fixture.assign("15:00", "16:00").await;
+    let overlap = |kind: &str, ids: &[Uuid], sites: &[(Uuid, &str)]| {
+        let sites: Vec<Value> = sites.iter().map(|(id, name)| json!({"id": id, "name": name})).collect();
+        json!({"kind": kind, "urgency": "critical", "assignmentIds": ids, "windowIds": [], "jobSites": sites})
+    };
+    let (s1, s2) = ((fixture.s1, "S1"), (fixture.s2, "S2"));
+    let with_id = |id: Uuid, mut body: Value| {
+        body["id"] = json!(id);
+        body
+    };
+
+    let early = check(&fixture, fixture.at("07:00", "09:00")).await;
+    let between = check(&fixture, fixture.at("14:00", "15:30")).await;
+    let late = check(&fixture, fixture.at("15:30", "17:00")).await;
+    // The assignment that is left out connects no others.
+    let without_second = check(&fixture, with_id(second, fixture.at("07:00", "09:00"))).await;
+    let without_first = check(&fixture, with_id(first, fixture.at("07:00", "09:00"))).await;
+
+    let different = "subject_overlap_different_sites";
+    let same = "subject_overlap_same_site";
+    assert_eq!(early, [overlap(different, &[first, second], &[s1, s2])]);
+    assert_eq!(between, [overlap(different, &[first, second, third], &[s1, s2])]);
+    assert_eq!(late, [overlap(same, &[third], &[s1])]);
+    assert_eq!(without_second, [overlap(same, &[first], &[s1])]);
+    assert_eq!(without_first, Vec::<Value>::new());
+    // Only assignments that overlap the rejected one itself prevent it.
     let (status, rejection) = fixture
-        .app
-        .put(
-            &fixture.a.token,
-            &format!("{ASSIGNMENTS}/{first}?rejectConflicts=yes"),
-            json!({}),
-        )
+        .post(&rejecting(ASSIGNMENTS), fixture.at("07:00", "09:00"))
         .await;
-    assert_eq!(
-        (status, codes(&rejection).1),
-        (400, vec![("rejectConflicts", "invalid_value")])
-    );
+    assert_eq!((status, &rejection["conflictingAssignmentIds"]), (409, &json!([first])));
+}
+
+#[actix_web::test]
+async fn the_statements_of_a_check_do_not_depend_on_the_length_of_the_chain() {
+    let fixture = Fixture::of(builder().through_proxy()).await;
+    let start = fixture.app.now();
+    let link = |day: i64| {
+        json!({"jobSiteId": fixture.s1, "subjectType": "equipment", "subjectId": fixture.e1,
+            "startAt": start.after(Duration::hours(24 * day + 1)), "endAt": start.after(Duration::hours(24 * day + 26))})
+    };
+    let mut chain: Vec<Uuid> = Vec::new();
+    let mut statements = Vec::new();
+    for days in [0..1, 1..60] {
+        let items: Vec<Value> = days.map(link).collect();
+        let (status, written) = fixture.post(BULK, json!({ "items": items })).await;
+        assert_eq!(status, 201, "{written}");
+        chain.extend(serde_json::from_value::<Vec<Uuid>>(written["ids"].clone()).expect("ids"));
+
+        let run = async || {
+            let found = check(&fixture, link(0)).await;
+            assert_eq!(found[0]["assignmentIds"], json!(chain));
+        };
+        statements.push(fixture.app.fewest_statements(run).await);
+    }
+    assert_eq!(statements[0], statements[1]);
 }
 
 #[actix_web::test]

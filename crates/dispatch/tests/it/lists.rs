@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{ASSIGNMENTS, Fixture, JOB_SITES, RESOURCES};
+use crate::fixture::{ASSIGNMENTS, Fixture, JOB_SITES, RESOURCES, codes};
 
 const DAY: &str = "from=2026-01-06T00:00:00Z&to=2026-01-07T00:00:00Z";
 
@@ -106,6 +106,29 @@ async fn a_list_of_assignments_needs_an_interval_of_at_most_400_days() {
             .get(&fixture.a.token, &format!("{ASSIGNMENTS}?{query}"))
             .await;
         assert_eq!((status, &rejection["code"]), (400, &json!("invalid_query")), "{query}");
+    }
+    for (path, expected) in [
+        (
+            format!("{ASSIGNMENTS}?{DAY}&statuses=done&hasConflicts=2&pageSize=x&page=0"),
+            vec!["hasConflicts", "page", "pageSize", "statuses"],
+        ),
+        (
+            format!("{ASSIGNMENTS}?id=x&statuses=done&subjectType=crane"),
+            vec!["id", "statuses", "subjectType"],
+        ),
+        (
+            format!("{JOB_SITES}?status=open&from=x&page=x&tenantId=zz"),
+            vec!["from", "page", "status", "tenantId"],
+        ),
+        (
+            format!("{RESOURCES}?type=crane&isActive=2&availableTo=x&tenantId=zz"),
+            vec!["availableFrom", "availableTo", "isActive", "tenantId", "type"],
+        ),
+    ] {
+        let (status, rejection) = fixture.app.get(&fixture.a.token, &path).await;
+        let mut paths: Vec<&str> = codes(&rejection).1.into_iter().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!((status, paths), (400, expected), "{path}");
     }
     let longest = "from=2026-01-01T00:00:00Z&to=2027-02-05T00:00:00Z";
     assert_eq!(

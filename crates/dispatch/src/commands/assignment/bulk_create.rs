@@ -78,8 +78,7 @@ impl BulkCreateAssignments {
     /// 400 for invalid fields or without an organization.
     pub fn new(ctx: &RequestContext, input: &NewAssignments, reject_conflicts: bool) -> Result<Self> {
         let mut validator = Validator::default();
-        input.require(&mut validator);
-        input.validate(&mut validator);
+        input.validate_new(&mut validator);
         validator.check()?;
         let placement = Placement::for_new(ctx, None)?;
         let rows: Vec<_> = input.items.iter().map(|item| stated(ctx, placement, &item.0)).collect();

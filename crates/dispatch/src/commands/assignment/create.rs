@@ -37,8 +37,7 @@ impl CreateAssignment {
     /// 400 for invalid fields or without an organization.
     pub fn new(ctx: &RequestContext, input: &NewAssignment, reject_conflicts: bool) -> Result<Self> {
         let mut validator = Validator::default();
-        input.require(&mut validator);
-        input.validate(&mut validator);
+        input.validate_new(&mut validator);
         validator.check()?;
         let row = stated(ctx, Placement::for_new(ctx, None)?, &input.0);
         Ok(Self { row, reject_conflicts })
