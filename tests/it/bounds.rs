@@ -188,8 +188,7 @@ async fn every_field_of_a_wrong_type_is_reported_at_once() {
             wrong = wrong.with_field(name, value);
             expected.insert(name.clone());
         }
-        if expected.is_empty() || expected.contains("tenantId") {
-            // An invalid tenant is rejected before any other input is read.
+        if expected.is_empty() {
             continue;
         }
         let response = send(&setting, &info, &entry, &wrong).await;
@@ -204,6 +203,47 @@ async fn every_field_of_a_wrong_type_is_reported_at_once() {
         assert!(expected.is_subset(&reported), "{wrong}: {reported:?} of {expected:?}");
         assert_shape(&info, &response, &wrong);
     }
+}
+
+#[actix_web::test]
+async fn every_invalid_parameter_of_a_list_is_reported_at_once() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let mut lists = 0;
+
+    for (info, entry) in setting.private() {
+        if !is_list_in_pages(&setting, &info) {
+            continue;
+        }
+        lists += 1;
+        let mut wrong = setting.call(&entry).with_query("page", "0").with_query("pageSize", "x");
+        wrong = wrong.with_query("id", "x");
+        let mut expected = BTreeSet::from(["page", "pageSize", "id"].map(str::to_owned));
+        if parameters(&setting, &info, "query")
+            .iter()
+            .any(|one| one["name"] == "search")
+        {
+            wrong = wrong.with_query("search", &"x".repeat(201));
+            expected.insert("search".to_owned());
+        }
+        let response = send(&setting, &info, &entry, &wrong).await;
+
+        assert_eq!(response.status, 400, "{wrong}: {}", response.text());
+        let reported = reported_paths(&response.json());
+        assert!(expected.is_subset(&reported), "{wrong}: {reported:?} of {expected:?}");
+        assert_shape(&info, &response, &wrong);
+
+        // The named tenant is validated before the other parameters.
+        wrong = wrong.with_query("tenantId", "zz");
+        expected.insert("tenantId".to_owned());
+        let response = send(&setting, &info, &entry, &wrong).await;
+
+        assert_eq!(response.status, 400, "{wrong}: {}", response.text());
+        let reported = reported_paths(&response.json());
+        assert!(expected.is_subset(&reported), "{wrong}: {reported:?} of {expected:?}");
+        assert_shape(&info, &response, &wrong);
+    }
+
+    assert!(lists > 30, "{lists}");
 }
 
 #[actix_web::test]

@@ -28,6 +28,7 @@ mod headers;
 mod history;
 mod idempotency;
 mod isolation;
+mod migrations;
 mod monthly_tables;
 mod names;
 mod notifications;

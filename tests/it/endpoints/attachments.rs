@@ -182,9 +182,12 @@ fn partitions() -> Vec<Entry> {
 
 fn fields() -> Vec<Entry> {
     vec![
-        entry(Method::GET, FIELDS, [], |_, _| {
-            Call::get(FIELDS).with_query("entityId", "a.b")
-        }),
+        entry(
+            Method::GET,
+            FIELDS,
+            [at(Place::QueryList("ids"), Kind::Role)],
+            |_, _| Call::get(FIELDS).with_query("entityId", "a.b"),
+        ),
         entry(Method::PUT, FIELDS, [], |_, _| {
             Call::put(
                 FIELDS,
