@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_core::http::{CreatedId, Done, Id, Json, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, CreatedId, Done, Id, Json, Query, QueryInput, Routes, requires};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::ById;
@@ -48,6 +48,21 @@ struct FieldQuery {
     /// Only fields of this kind of records.
     #[param(value_type = Option<AttachmentRecordText>, inline)]
     entity_id: Option<String>,
+}
+
+impl FieldQuery {
+    fn kind(&self) -> Option<String> {
+        self.entity_id.as_deref().map(values::normal_kind)
+    }
+}
+
+impl QueryInput for FieldQuery {
+    fn validate(&self, violations: &mut Violations) {
+        if self.kind().is_some_and(|entity| !values::is_id(&entity)) {
+            let message = "must be 1 to 255 characters without control characters";
+            violations.add(Detail::new("entityId", message, "invalid_value"));
+        }
+    }
 }
 
 /// The constraints of a field.
@@ -96,23 +111,16 @@ struct FieldList {
 
 async fn list_attachment_fields(
     ctx: RequestContext,
-    query: Query<FieldQuery>,
+    query: CheckedQuery<FieldQuery>,
     by_id: Query<ById>,
 ) -> Result<Json<FieldList>> {
     let mut violations = Violations::default();
-    let entity = query.0.entity_id.as_deref().map(values::normal_kind);
-    if entity.as_deref().is_some_and(|entity| !values::is_id(entity)) {
-        violations.add(Detail::new(
-            "entityId",
-            "must be 1 to 255 characters without control characters",
-            "invalid_value",
-        ));
-    }
+    query.0.validate(&mut violations);
     let requested = violations.keep(by_id.0.requested());
     violations.check()?;
     let connection = ctx.read().await?;
     ctx.read_version_first(&connection).await?;
-    let fields = query::fields::applying(&ctx, &connection, entity.as_deref()).await?;
+    let fields = query::fields::applying(&ctx, &connection, query.0.kind().as_deref()).await?;
     let partitions = query::partitions::visible(&connection, ctx.scope()).await?;
     let items = fields
         .into_iter()

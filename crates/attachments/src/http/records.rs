@@ -1,6 +1,6 @@
 //! The files of one record.
 
-use backoffice_core::http::{Done, Id, Json, Query, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Done, Id, Json, Query, QueryInput, Routes, requires};
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{Detail, RequestContext, Result, Violations};
 use serde::Deserialize;
@@ -40,6 +40,21 @@ struct RecordQuery {
     record_id: Option<String>,
 }
 
+impl RecordQuery {
+    /// Returns the kind and the id of the record; records violations.
+    fn record(&self, violations: &mut Violations) -> (String, String) {
+        let entity = required("entityId", self.entity_id.as_ref(), violations);
+        let record = required("recordId", self.record_id.as_ref(), violations);
+        (values::normal_kind(&entity), record)
+    }
+}
+
+impl QueryInput for RecordQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.record(violations);
+    }
+}
+
 /// Returns a required text of 1 to 255 characters; records a violation.
 fn required(name: &str, text: Option<&String>, violations: &mut Violations) -> String {
     let text = text.map(String::as_str).unwrap_or_default();
@@ -54,12 +69,11 @@ fn required(name: &str, text: Option<&String>, violations: &mut Violations) -> S
 async fn list_attachments(
     ctx: RequestContext,
     list: ListQuery<FilesOfRecord>,
-    query: Query<RecordQuery>,
+    query: CheckedQuery<RecordQuery>,
 ) -> Result<Json<Page<FileItem>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
-    let entity = values::normal_kind(&required("entityId", query.0.entity_id.as_ref(), &mut violations));
-    let record = required("recordId", query.0.record_id.as_ref(), &mut violations);
+    let (entity, record) = query.0.record(&mut violations);
     violations.check()?;
     let record = hosts::normal_id(ctx.platform(), &entity, &record);
     let ctx = hosts::viewer(&ctx, &entity)?;

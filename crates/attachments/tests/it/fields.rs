@@ -210,6 +210,7 @@ async fn constraints_are_listed_by_their_ids() {
         ("id=", vec!["id"]),
         ("ids=x", vec!["ids"]),
         ("ids=x&entityId=", vec!["entityId", "ids"]),
+        ("entityId=&tenantId=zz", vec!["tenantId", "entityId"]),
     ] {
         let (status, body) = fixture.app.get(&fixture.a.token, &format!("{FIELDS}?{query}")).await;
         let paths: Vec<&str> = details(&body).into_iter().map(|(path, _)| path).collect();

@@ -1,7 +1,7 @@
 //! Endpoints of the log of executions.
 
 use backoffice_core::access_log::{AccessType, Record};
-use backoffice_core::http::{Id, Json, Path, Query, Routes, given, requires};
+use backoffice_core::http::{CheckedQuery, Id, Json, Path, QueryInput, Routes, given, requires};
 use backoffice_core::input::Bounded;
 use backoffice_core::list::{InstantOrDate, ListQuery, Page, instant};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
@@ -63,7 +63,7 @@ struct LogQuery {
 }
 
 impl LogQuery {
-    fn filter(self, violations: &mut Violations) -> LogFilter {
+    fn filter(&self, violations: &mut Violations) -> LogFilter {
         if self
             .execution_result
             .as_deref()
@@ -74,13 +74,19 @@ impl LogQuery {
         }
         LogFilter {
             rule: self.rule_id,
-            entity_id: self.entity_id.map(|one| one.0),
-            entity_type: self.entity_type.map(|one| one.0),
-            result: self.execution_result,
+            entity_id: self.entity_id.as_ref().map(|one| one.0.clone()),
+            entity_type: self.entity_type.as_ref().map(|one| one.0.clone()),
+            result: self.execution_result.clone(),
             executed_by: self.executed_by,
             from: violations.keep(instant("executedAtFrom", self.executed_at_from.as_deref(), false)),
             to: violations.keep(instant("executedAtTo", self.executed_at_to.as_deref(), true)),
         }
+    }
+}
+
+impl QueryInput for LogQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
     }
 }
 
@@ -226,7 +232,7 @@ fn items(rows: Vec<LogRow>) -> Vec<LogItem> {
 async fn list_business_rule_logs(
     ctx: RequestContext,
     list: ListQuery<LogRow>,
-    query: Query<LogQuery>,
+    query: CheckedQuery<LogQuery>,
 ) -> Result<Json<Page<LogItem>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);

@@ -1,7 +1,9 @@
 //! Endpoints of rules.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{Created, CreatedId, Done, Id, Identified, Json, Path, Query, Routes, Updated, requires};
+use backoffice_core::http::{
+    CheckedQuery, Created, CreatedId, Done, Id, Identified, Json, Path, Query, QueryInput, Routes, Updated, requires,
+};
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{Detail, RequestContext, Result, Violations, crud};
 use serde::Deserialize;
@@ -64,7 +66,7 @@ struct RuleQuery {
 }
 
 impl RuleQuery {
-    fn filter(self, violations: &mut Violations) -> RuleFilter {
+    fn filter(&self, violations: &mut Violations) -> RuleFilter {
         if self.rule_type.as_deref().is_some_and(|one| !RULE_TYPES.contains(&one)) {
             let message = format!("must be one of {}", RULE_TYPES.join(", "));
             violations.add(Detail::new("ruleType", message, "invalid_value"));
@@ -79,20 +81,26 @@ impl RuleQuery {
             }
         };
         RuleFilter {
-            rule_key: self.rule_id,
-            rule_type: self.rule_type,
-            rule_category: self.rule_category,
-            entity_type: self.entity_type,
-            event_type: self.event_type,
+            rule_key: self.rule_id.clone(),
+            rule_type: self.rule_type.clone(),
+            rule_category: self.rule_category.clone(),
+            entity_type: self.entity_type.clone(),
+            event_type: self.event_type.clone(),
             enabled,
         }
+    }
+}
+
+impl QueryInput for RuleQuery {
+    fn validate(&self, violations: &mut Violations) {
+        self.filter(violations);
     }
 }
 
 async fn list_business_rules(
     ctx: RequestContext,
     list: ListQuery<RuleItem>,
-    query: Query<RuleQuery>,
+    query: CheckedQuery<RuleQuery>,
 ) -> Result<Json<Page<RuleItem>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);

@@ -1,7 +1,7 @@
 //! Endpoints of secrets and deliveries of webhooks.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{Created, Done, Id, Json, Path, Query, Routes, given, requires};
+use backoffice_core::http::{CheckedQuery, Created, Done, Id, Json, Path, Query, QueryInput, Routes, given, requires};
 use backoffice_core::list::{ListQuery, Page};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
 use secrecy::ExposeSecret;
@@ -75,6 +75,15 @@ struct DeliveryQuery {
     status: Option<String>,
 }
 
+impl QueryInput for DeliveryQuery {
+    fn validate(&self, violations: &mut Violations) {
+        if self.status.as_deref().is_some_and(|one| !STATUSES.contains(&one)) {
+            let message = format!("must be one of {}", STATUSES.join(", "));
+            violations.add(Detail::new("status", message, "invalid_value"));
+        }
+    }
+}
+
 async fn list_business_rule_webhook_secrets(
     ctx: RequestContext,
     list: ListQuery<WebhookSecret>,
@@ -107,14 +116,11 @@ async fn delete_business_rule_webhook_secret(ctx: RequestContext, query: Query<I
 async fn list_business_rule_webhook_deliveries(
     ctx: RequestContext,
     list: ListQuery<WebhookDelivery>,
-    query: Query<DeliveryQuery>,
+    query: CheckedQuery<DeliveryQuery>,
 ) -> Result<Json<Page<WebhookDelivery>>> {
     let mut violations = Violations::default();
     let request = list.validate_with(&mut violations);
-    if query.0.status.as_deref().is_some_and(|one| !STATUSES.contains(&one)) {
-        let message = format!("must be one of {}", STATUSES.join(", "));
-        violations.add(Detail::new("status", message, "invalid_value"));
-    }
+    query.0.validate(&mut violations);
     violations.check()?;
     let filter = DeliveryFilter {
         rule: query.0.rule_id,

@@ -52,6 +52,25 @@ async fn rul_15_executions_are_filtered() {
         let (status, _) = fixture.app.get(&fixture.a.token, &format!("{LOGS}?{query}")).await;
         assert_eq!(status, 400, "{query}");
     }
+    for (path, query, expected) in [
+        (
+            LOGS,
+            "ruleId=abc&executionResult=MAYBE&executedAtFrom=yesterday&page=0",
+            ["executedAtFrom", "executionResult", "page", "ruleId"].as_slice(),
+        ),
+        (
+            "/business_rules/webhook-deliveries",
+            "ruleId=abc&status=lost",
+            &["ruleId", "status"],
+        ),
+        (RULES, "tenantId=x&enabled=perhaps", &["enabled", "tenantId"]),
+    ] {
+        let (status, body) = fixture.app.get(&fixture.a.token, &format!("{path}?{query}")).await;
+        let details = body["details"].as_array().expect("details");
+        let mut paths: Vec<&str> = details.iter().filter_map(|one| one["path"].as_str()).collect();
+        paths.sort_unstable();
+        assert_eq!((status, paths.as_slice()), (400, expected), "{query}");
+    }
 }
 
 #[actix_web::test]
