@@ -51,10 +51,11 @@ where
     })
 }
 
+/// Describes the arguments of a handler in the API document.
+pub(crate) type DescribeArguments = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
+
 /// Records the violated rules of the parameters that lists have in common. `list` validates them, which comes after this module.
-pub(crate) struct CommonParameters(
-    pub(crate) fn(&Incoming<'_>, fn(OperationBuilder, &mut Schemas) -> OperationBuilder, &mut Violations),
-);
+pub(crate) struct CommonParameters(pub(crate) fn(&Incoming<'_>, DescribeArguments, &mut Violations));
 
 /// Extracts the arguments of a handler. If a part of the request is invalid, the handler is not called, and the rejection reports everything that is
 /// wrong: the faults before the arguments, those of the arguments, and the rules that the handler would have validated.
@@ -72,11 +73,7 @@ fn arguments<A: Extract + Describe>(incoming: &Incoming<'_>) -> Result<A> {
 }
 
 /// Returns the rejection of a request with these violations. A field whose type is wrong for its argument is not reported again.
-fn with_other_faults(
-    incoming: &Incoming<'_>,
-    mut violations: Violations,
-    describe: fn(OperationBuilder, &mut Schemas) -> OperationBuilder,
-) -> Error {
+fn with_other_faults(incoming: &Incoming<'_>, mut violations: Violations, describe: DescribeArguments) -> Error {
     for fault in &incoming.faults {
         violations.add_unless_known(fault.clone());
     }

@@ -33,8 +33,8 @@ pub use crate::ids::wire_tenant;
 pub use accept::{AcceptedRange, accepted_ranges};
 pub use bodies::{CreatedId, Done, Id, Identified, Updated};
 pub use cookies::{AUTH_COOKIE, SESSION_COOKIE, clear_cookies, clear_selection, credential_cookies, presented_cookie};
-pub(crate) use dispatch::CommonParameters;
 pub use dispatch::not_found;
+pub(crate) use dispatch::{CommonParameters, DescribeArguments};
 pub use download::{Conditions, Contents, Download, FileResponse, Open, Pieces};
 pub(crate) use extract::query_with_rules;
 pub use extract::{

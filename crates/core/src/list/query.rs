@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{ById, DEFAULT_PAGE_SIZE, IdList, MAX_PAGE_SIZE, Order, PageQuery, Window, find_texts, search_pattern};
 use crate::context::RequestContext;
 use crate::error::{Detail, Rejection, Result, Violations};
-use crate::http::{Describe, Extract, Incoming, Query, Schemas, given, query_with_rules};
+use crate::http::{Describe, DescribeArguments, Extract, Incoming, Query, Schemas, given, query_with_rules};
 use crate::input::schema;
 
 /// Page and ids.
@@ -296,11 +296,7 @@ impl<R: Sortable> Describe for ListQuery<R> {
 
 /// Records violated rules of the parameters that lists have in common, of a list that does not take a [`ListQuery`]: its handler validates them,
 /// and is not called because another part of the request is invalid. `describe` describes the arguments of the endpoint.
-pub(crate) fn report_common(
-    incoming: &Incoming<'_>,
-    describe: fn(OperationBuilder, &mut Schemas) -> OperationBuilder,
-    violations: &mut Violations,
-) {
+pub(crate) fn report_common(incoming: &Incoming<'_>, describe: DescribeArguments, violations: &mut Violations) {
     if incoming.request.method() != Method::GET || incoming.request.query_string().is_empty() {
         return;
     }
