@@ -85,6 +85,10 @@ TEXTS = {
 RULES = {
     ("", "required"): "one of several fields is needed",
     ("amount", "invalid_value"): "the digits fit into a double",
+    ("bucket", "required"): "the settings of `s3` have one",
+    ("configJson", "invalid_value"): "the driver `local` has no settings",
+    ("configJson", "required"): "the driver `s3` has settings",
+    ("endpoint", "invalid_value"): "the address of a server has a valid host",
     ("confirmPassword", "invalid_value"): "it repeats the password",
     ("confirmPassword", "required"): "it repeats the password",
     ("termsAccepted", "required"): "only sign-ups with accepted terms are allowed",
