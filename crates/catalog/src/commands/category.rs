@@ -30,7 +30,7 @@ pub type DeleteCategory = Delete<Category>;
 #[serde(rename_all = "camelCase", default)]
 pub struct CategoryInput {
     /// The organization of a new category, by default the one in which the request writes; cannot be changed later.
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 150 characters; required for a new category.
     #[schema(value_type = CatalogCategoryTitle, required = true)]

@@ -32,8 +32,8 @@ pub type DeletePrice = Delete<Price>;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PriceInput {
-    /// The organization of the product, if it is given.
-    #[schema(value_type = Uuid)]
+    /// The organization of the product, or null.
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// The product; required for a new price, unless it is created with its product. It cannot be changed later.
     #[schema(value_type = Uuid, required = true)]

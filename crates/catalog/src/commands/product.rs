@@ -42,7 +42,7 @@ const MAX_CATEGORIES: usize = 200;
 #[serde(rename_all = "camelCase", default)]
 pub struct ProductInput {
     /// The organization of a new product; cannot be changed later.
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 255 characters; required for a new product.
     #[schema(value_type = CatalogTitle, required = true)]

@@ -12,7 +12,7 @@ pub trait Input: DeserializeOwned {
     /// a violation: PostgreSQL can't store it. A text of these fields must not reach the database.
     const ACCEPTS_NUL: &'static [&'static str] = &[];
 
-    /// Whether null is a valid organization, because a record without one belongs to the whole tenant.
+    /// Whether an update may name null as the organization, because a record without one belongs to the whole tenant.
     const MAY_HAVE_NO_ORGANIZATION: bool = false;
 
     /// Returns the organization that the request names for a record.
@@ -29,20 +29,14 @@ pub trait Input: DeserializeOwned {
     /// Validates the body of a creation.
     fn validate_new(&self, validator: &mut Validator) {
         self.require(validator);
-        reject_null(self, validator);
         self.validate(validator);
     }
 
     /// Validates the body of an update.
     fn validate_update(&self, validator: &mut Validator) {
-        reject_null(self, validator);
+        if !Self::MAY_HAVE_NO_ORGANIZATION && self.organization().is_clear() {
+            validator.reject("organizationId", "must not be null", "required");
+        }
         self.validate(validator);
-    }
-}
-
-/// Rejects null as the organization of a record that always has one.
-fn reject_null<T: Input>(body: &T, validator: &mut Validator) {
-    if !T::MAY_HAVE_NO_ORGANIZATION && body.organization().is_clear() {
-        validator.reject("organizationId", "must not be null", "required");
     }
 }

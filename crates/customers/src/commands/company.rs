@@ -30,7 +30,7 @@ pub type DeleteCompany = Delete<Company>;
 #[serde(rename_all = "camelCase", default)]
 pub struct CompanyFields {
     /// The organization of a new company, by default the one in which the request writes; cannot be changed later.
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 200 characters; required for a new company.
     #[schema(value_type = CustomerName, required = true)]

@@ -31,7 +31,7 @@ pub type DeletePerson = Delete<Person>;
 #[serde(rename_all = "camelCase", default)]
 pub struct PersonFields {
     /// The organization of a new person, by default the one in which the request writes; cannot be changed later.
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 120 characters; required for a new person.
     #[schema(value_type = CustomerPersonName, required = true)]

@@ -30,7 +30,7 @@ pub type DeletePipeline = Delete<Pipeline>;
 #[serde(rename_all = "camelCase", default)]
 pub struct PipelineFields {
     /// The organization of a new pipeline, by default the selected one or the caller's own. It cannot be changed later.
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 200 characters, unique in the organization regardless of case; required for a new pipeline.
     #[schema(value_type = CustomerName, required = true)]

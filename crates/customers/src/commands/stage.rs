@@ -33,8 +33,8 @@ pub type DeleteStage = Delete<Stage>;
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StageFields {
-    /// The organization of the pipeline, if it is given.
-    #[schema(value_type = Uuid)]
+    /// Must be the organization of the pipeline. An update may omit it, but not set it to null.
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// A pipeline that is visible to the caller; required for a new stage, cannot be changed later.
     #[schema(value_type = Uuid, required = true)]

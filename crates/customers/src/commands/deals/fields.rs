@@ -15,7 +15,7 @@ use crate::values::{MOST_REFERENCES, percentage};
 #[serde(rename_all = "camelCase", default)]
 pub struct DealFields {
     /// The organization of a new deal, by default the selected one or the caller's own. It cannot be changed later.
-    #[schema(value_type = Uuid)]
+    #[schema(value_type = Option<Uuid>)]
     pub organization_id: Patch<Uuid>,
     /// 1 to 200 characters; required in a new deal.
     #[schema(value_type = CustomerName, required = true)]
