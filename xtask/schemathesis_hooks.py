@@ -81,14 +81,14 @@ TEXTS = {
     "Undo token not available": "no such token was returned",
 }
 
-# Path, code and reason of rules that combine fields, or that JSON Schema and forms cannot express.
+# Path, or its last part, with code and reason of rules that combine fields, or that JSON Schema and forms cannot express.
 RULES = {
     ("", "required"): "one of several fields is needed",
     ("amount", "invalid_value"): "the digits fit into a double",
-    ("bucket", "required"): "the settings of `s3` have one",
+    ("configJson.bucket", "required"): "the settings of `s3` have one",
     ("configJson", "invalid_value"): "the driver `local` has no settings",
     ("configJson", "required"): "the driver `s3` has settings",
-    ("endpoint", "invalid_value"): "the address of a server has a valid host",
+    ("configJson.endpoint", "invalid_value"): "the address of a server has a valid host",
     ("confirmPassword", "invalid_value"): "it repeats the password",
     ("confirmPassword", "required"): "it repeats the password",
     ("termsAccepted", "required"): "only sign-ups with accepted terms are allowed",
@@ -152,7 +152,7 @@ def before_call(context, case, kwargs):
 def is_stated(detail):
     code, path, message = detail["code"], detail["path"], detail["message"]
     last = path.rsplit(".", 1)[-1]
-    if code in CODES or (last, code) in RULES:
+    if code in CODES or (last, code) in RULES or (path, code) in RULES:
         return True
     # The description of the module states the form of conditions and actions; their schema is any object.
     if path.split(".")[0].split("[")[0] in ("conditionExpression", "successActions", "failureActions"):

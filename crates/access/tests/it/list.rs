@@ -215,7 +215,7 @@ async fn a_list_costs_the_same_statements_for_one_and_for_many_users() {
     assert_eq!(list().await, few);
 }
 
-/// Reads a path as the caller, who has this entity tag.
+/// Reads a path with `If-None-Match` and this entity tag.
 async fn get(fixture: &Fixture, token: &str, path: &str, tag: Option<&str>) -> TestResponse {
     let mut request = fixture.app.request(Method::GET, path).bearer(token);
     if let Some(tag) = tag {

@@ -1,4 +1,4 @@
-//! Roles with the super-admin flag: other callers than super administrators neither see nor change who holds one.
+//! Roles with the super-admin flag: only super administrators see and change their holders.
 
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
@@ -9,7 +9,7 @@ use crate::fixture::{Fixture, PASSWORD, account, login};
 
 const USERS: &str = "/auth/users";
 
-/// A user who holds hidden roles without their rights, because the user's own ACL applies instead.
+/// A user with hidden roles. The user's own ACL replaces the rights of these roles.
 struct Holder {
     fixture: Fixture,
     user: Uuid,

@@ -1,4 +1,4 @@
-//! Owners that undo and redo restore. A user who is deleted or not active is left out; a user who may not own records of the organization is a conflict.
+//! Owners that undo and redo restore. Deleted and inactive users are left out; users without access to the organization are a conflict.
 //! The caller need not see the user, because undo and redo return to a state that the record had.
 
 use std::collections::{BTreeMap, BTreeSet};

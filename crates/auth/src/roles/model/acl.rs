@@ -131,7 +131,7 @@ impl Entity for RoleAcl {
 
 impl Entity for UserAcl {
     const KIND: &'static str = "auth.user_acl";
-    /// The organization is that of the user, who can be moved meanwhile. It is not a part of the ACL.
+    /// The organization is that of the user. It is not a part of the ACL, because the user may be moved to another one later.
     const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = User::NOT_FOUND;
     const VIEW: Option<Feature> = Some(acl::ACL_MANAGE);

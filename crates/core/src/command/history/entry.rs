@@ -204,8 +204,8 @@ impl Request {
         context.require(info.features_of(is_own))
     }
 
-    /// Returns whether the entry is about a global row, and the caller a super administrator who has selected a tenant. The log of such rows is the
-    /// platform's, which can't be selected; the endpoints that write them accept any selection too.
+    /// Returns whether a super administrator with a selected tenant undoes or redoes a change of a global row. The log of such rows belongs to the
+    /// platform's tenant, which can't be selected. The endpoints that write them accept any selection too.
     pub(super) async fn is_beside_selection(&self) -> Result<bool> {
         let context = &self.unfiltered;
         if !context.rights().is_super_admin || context.scope().sees_tenant(PLATFORM_TENANT) {
