@@ -3,8 +3,10 @@
 mod secrets;
 mod sections;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use config::{Value, ValueKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -88,24 +90,69 @@ impl Config {
     ///
     /// # Errors
     /// When the value is not a path.
-    pub fn data_dir(&self) -> Result<std::path::PathBuf, ConfigError> {
-        match self.raw.get("data_dir") {
-            Ok(folder) => Ok(folder),
-            Err(config::ConfigError::NotFound(_)) => Ok("var".into()),
-            Err(error) => Err(ConfigError::new("data_dir", error.to_string())),
+    pub fn data_dir(&self) -> Result<PathBuf, ConfigError> {
+        const KEY: &str = "data_dir";
+        match self.written(KEY) {
+            Some(folder) => PathBuf::deserialize(folder).map_err(|error| self.invalid(KEY, error)),
+            None => Ok("var".into()),
         }
     }
 
     /// Returns a section, or its defaults when it is not set. Unknown keys are errors when the type says `deny_unknown_fields`.
     ///
     /// # Errors
-    /// When a value has the wrong type or is unknown.
+    /// When a value has the wrong type or is unknown. The error names the key of the value, and its source if that is known.
     pub fn section<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T, ConfigError> {
-        match self.raw.get::<T>(name) {
-            Ok(section) => Ok(section),
-            Err(config::ConfigError::NotFound(_)) => Ok(T::default()),
-            Err(error) => Err(ConfigError::new(name, error.to_string())),
+        match self.written(name) {
+            Some(section) => T::deserialize(section).map_err(|error| self.invalid(name, error)),
+            None => Ok(T::default()),
         }
+    }
+
+    /// Returns a section as it was read.
+    fn written(&self, section: &str) -> Option<Value> {
+        match &self.raw.cache.kind {
+            ValueKind::Table(sections) => sections.get(section).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Names the key and the source of an invalid value of a section.
+    fn invalid(&self, section: &str, error: config::ConfigError) -> ConfigError {
+        let (below, source, problem) = match error {
+            config::ConfigError::Type {
+                key,
+                origin,
+                unexpected,
+                expected,
+            } => (key, origin, format!("invalid type: {unexpected}, expected {expected}")),
+            config::ConfigError::At { key, origin, error } => (key, origin, error.to_string()),
+            config::ConfigError::NotFound(key) => (Some(key), None, "is missing".to_owned()),
+            other => (None, None, other.to_string()),
+        };
+        // The library writes no dot behind the number of an item.
+        let below = below.unwrap_or_default().replace(']', "].").replace("].[", "][");
+        let key = match below.trim_end_matches('.') {
+            "" => section.to_owned(),
+            item if item.starts_with('[') => format!("{section}{item}"),
+            below => format!("{section}.{below}"),
+        };
+        match source.or_else(|| self.origin(&key)) {
+            Some(source) => ConfigError::new(key, format!("{problem} (set in {source})")),
+            None => ConfigError::new(key, problem),
+        }
+    }
+
+    /// Returns the source of the value with this key, or of the list that contains it: a file, a variable or the command line.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<String> {
+        let mut found = &self.raw.cache;
+        for part in key.split('.') {
+            let ValueKind::Table(table) = &found.kind else { break };
+            let name = part.split_once('[').map_or(part, |(name, _)| name);
+            found = table.get(name)?;
+        }
+        found.origin().map(str::to_owned)
     }
 
     /// Rejects unknown sections.
@@ -136,7 +183,10 @@ impl Config {
 /// When the text has another form.
 pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(
+        untagged,
+        expecting = "invalid duration; expected for example 250ms, 30s, 5m, 8h or 30d"
+    )]
     enum Written {
         Seconds(u64),
         Text(String),
@@ -172,7 +222,10 @@ fn parse_duration(text: &str) -> Option<Duration> {
 /// When the text has another form.
 pub fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(
+        untagged,
+        expecting = "invalid size; expected for example 512KiB, 25MiB, 2GiB or a number of bytes"
+    )]
     enum Written {
         Bytes(u64),
         Text(String),
@@ -245,5 +298,43 @@ mod tests {
         let error = config.section::<HttpConfig>("http").expect_err("unknown key");
 
         assert!(error.to_string().contains("listen_on"), "{error}");
+    }
+
+    #[test]
+    fn an_invalid_value_is_named_by_its_whole_key() {
+        #[derive(Debug, Default, Deserialize)]
+        struct Keys {
+            #[expect(dead_code, reason = "only reading it matters")]
+            keys: Vec<SecretKey>,
+        }
+        fn rejected<T: DeserializeOwned + Default + std::fmt::Debug>(section: &str, text: &str) -> String {
+            let config = Config::from_toml(text).expect("toml");
+            config.section::<T>(section).expect_err("invalid").to_string()
+        }
+        let http = |text: &str| rejected::<HttpConfig>("http", &format!("[http]\n{text}"));
+        let limits = "[rate_limits.limits.auth.login]\nip = '3/600'";
+
+        for (reported, expected) in [
+            (http("listen = 'x'"), "http.listen: invalid socket address"),
+            (
+                http("body_timeout = 'abc'"),
+                "http.body_timeout: invalid duration `abc`",
+            ),
+            (
+                http("body_timeout = []"),
+                "http.body_timeout: invalid duration; expected",
+            ),
+            (http("body_limit = 'much'"), "http.body_limit: invalid type: string"),
+            (
+                rejected::<Keys>("vault", "[vault]\nkeys = [{ secret = 'x' }]"),
+                "vault.keys[0].kid: is missing",
+            ),
+            (
+                rejected::<RateLimitConfig>("rate_limits", limits),
+                "rate_limits.limits: `auth` must be `points/seconds`",
+            ),
+        ] {
+            assert!(reported.starts_with(expected), "{reported}");
+        }
     }
 }

@@ -29,7 +29,7 @@ pub struct RateLimit {
     pub points: i32,
     /// Length of a window in seconds.
     pub seconds: i32,
-    /// Seconds for which a key stays blocked after it exceeded the limit; 0 = until the window ends.
+    /// Seconds for which a key stays blocked after it exceeded the limit, and at least until the window ends; 0 = until the window ends.
     pub block_seconds: i32,
 }
 
@@ -45,7 +45,7 @@ impl RateLimit {
         }
     }
 
-    /// Blocks the key for this long after it exceeded the limit. Such a limit may be lifted earlier ([`RateLimits::reset`]).
+    /// Blocks the key for at least this long after it exceeded the limit. Such a limit may be lifted earlier ([`RateLimits::reset`]).
     #[must_use]
     pub const fn blocking(mut self, seconds: i32) -> Self {
         self.block_seconds = seconds;
@@ -265,7 +265,7 @@ impl RateLimits {
                points = case when l.window_ends_at <= $2 then 1 else least(l.points, 1000000) + 1 end, \
                window_ends_at = case \
                  when l.window_ends_at <= $2 then $2 + make_interval(secs => $3) \
-                 when $6 and l.points = $4 then $2 + make_interval(secs => $5) \
+                 when $6 and l.points = $4 then greatest(l.window_ends_at, $2 + make_interval(secs => $5)) \
                  else l.window_ends_at end \
              returning points, window_ends_at"
         ))

@@ -117,6 +117,8 @@ pub struct RecordKind {
     pub guardable: bool,
     /// The tracked fields of the snapshots of a guardable kind.
     pub fields: &'static [RecordField],
+    /// Verbs of the events about such a record besides `created`, `updated` and `deleted`.
+    pub events: &'static [&'static str],
     /// Sets writable fields; `None` if there are none.
     pub write: Option<WriteRecord>,
 }

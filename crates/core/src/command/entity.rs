@@ -160,6 +160,9 @@ pub trait Entity: Send + Sync + 'static {
     const SECRET: &'static [&'static str] = &[];
     /// Text of a 404.
     const NOT_FOUND: &'static str;
+    /// Whether each resource belongs to one user, whose commands alone change it. No other caller may undo or redo them, so `lock` may lock the
+    /// caller.
+    const IS_PERSONAL: bool = false;
     /// Whether a resource is itself an organization, with the organization above it as its parent. A deleted organization is in no scope;
     /// restoring one is authorized against its parent.
     const IS_ORGANIZATION: bool = false;
@@ -217,7 +220,7 @@ pub trait Entity: Send + Sync + 'static {
     }
 
     /// Returns the fields of a constraint whose name does not list their columns (a name has at most 63 characters). Undo and redo report a
-    /// violation by the fields that they change; they know those of `<table>_tenant_id_<columns>_key` and `_fkey` without it.
+    /// violation by the fields that they change; they know those of `<table>_tenant_id_<columns>_key`, `_idx` and `_fkey` without it.
     #[must_use]
     fn fields_of_constraint(_constraint: &str) -> &'static [&'static str] {
         &[]

@@ -36,7 +36,7 @@ pub use crate::context::Operation;
 pub use batch::{BatchCommand, BatchItem, ItemOutcome, execute_all};
 pub use deferred::DeferredWork;
 pub use entity::{AnyEntity, Depth, Entity, EntityOf, EntityRef, LockedRow, Locker, Tracking, Transition};
-pub use history::HistoryOutcome;
+pub use history::{HistoryOutcome, fields_of_constraint};
 pub use interceptor::{Hook, Interceptor, InterceptorContext, LoggedAction, Verdict};
 pub use logged::{LoggedChange, logged};
 pub use registry::CommandRegistry;
@@ -168,6 +168,8 @@ pub struct CommandInfo {
     pub undoable: bool,
     /// Whether its resource is new although its class is not `Create`.
     pub creates: bool,
+    /// Whether only its actor may undo or redo it, because its resource belongs to them.
+    pub is_personal: bool,
     /// Whether it is carried out although no field of a resource differs.
     changes_derived: bool,
     /// Whether it takes a lock before that of its resource.
@@ -186,6 +188,7 @@ impl CommandInfo {
             features_of_others: C::FEATURES_OF_OTHERS,
             undoable: C::UNDOABLE,
             creates: C::CREATES_RESOURCE,
+            is_personal: <C::Entity as Entity>::IS_PERSONAL,
             changes_derived: C::CHANGES_DERIVED,
             locks_first: C::LOCKS_FIRST,
             kind: <C::Entity as Entity>::KIND,

@@ -1,9 +1,10 @@
 //! The sections that core owns, besides those of single parts (mail, jobs, vault).
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde::de::Error as _;
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use url::Url;
 
@@ -21,7 +22,7 @@ pub struct HttpConfig {
     pub insecure_cookies: Option<bool>,
     /// Longest body of a JSON or form request in bytes. Default 1 MiB.
     pub body_limit: usize,
-    /// Longest duration of receiving a body. Default 10 s.
+    /// Longest duration of receiving a body, at most a day. Default 10 s.
     #[serde(deserialize_with = "duration")]
     pub body_timeout: Duration,
     /// Maximum number of concurrent connections of the API; further ones wait to be accepted. Default 10,000.
@@ -35,16 +36,23 @@ pub struct HttpConfig {
 /// Maximum number of worker threads; the server supports no more.
 pub const MOST_WORKERS: usize = 512;
 
+/// Longest `http.body_timeout`: one day.
+const LONGEST_BODY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+
 impl HttpConfig {
-    /// Rejects bounds that would shut out all clients.
+    /// Rejects bounds that would shut out all clients, or none.
     pub(crate) fn checked(self) -> Result<Self, ConfigError> {
         for (key, is_zero) in [
+            ("http.body_limit", self.body_limit == 0),
             ("http.body_timeout", self.body_timeout.is_zero()),
             ("http.max_connections", self.max_connections == 0),
         ] {
             if is_zero {
                 return Err(ConfigError::new(key, "must be more than 0"));
             }
+        }
+        if self.body_timeout > LONGEST_BODY_TIMEOUT {
+            return Err(ConfigError::new("http.body_timeout", "must be at most 1d"));
         }
         if self
             .workers
@@ -80,10 +88,13 @@ pub struct AppConfig {
     #[serde(deserialize_with = "origin")]
     pub public_url: Option<String>,
     /// Further origins that may send requests that cause mails.
+    #[serde(deserialize_with = "origins")]
     pub allowed_origins: Vec<String>,
-    /// Path of the login page. Default `/login`.
+    /// Path or `http(s)` address of the login page. Default `/login`.
+    #[serde(deserialize_with = "login_path")]
     pub login_path: String,
-    /// Path of the console. Default `/backend`.
+    /// Path or `http(s)` address of the console, without query. Default `/backend`.
+    #[serde(deserialize_with = "console_path")]
     pub console_path: String,
     /// Whether this is a demonstration, in which visitors may not change where files are stored. Default `false`.
     pub demo: bool,
@@ -107,8 +118,55 @@ fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
     match written.as_deref().is_none_or(is_origin) {
         true => Ok(written),
         false => Err(D::Error::custom(
-            "`app.public_url` must be an origin without a path, such as https://office.example",
+            "must be an origin without a path, such as https://office.example",
         )),
+    }
+}
+
+/// Reads further origins.
+fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let written = Vec::<String>::deserialize(deserializer)?;
+    match written.iter().find(|text| !is_origin(text)) {
+        None => Ok(written),
+        Some(text) => Err(D::Error::custom(format!(
+            "must consist of origins without a path, such as https://www.example; {text:?} is none"
+        ))),
+    }
+}
+
+fn login_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let written = String::deserialize(deserializer)?;
+    match is_location(&written) {
+        true => Ok(written),
+        false => Err(D::Error::custom(
+            "must be a path such as /login, or an address such as https://id.example/login",
+        )),
+    }
+}
+
+fn console_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let written = String::deserialize(deserializer)?;
+    // The paths of the console's pages are appended.
+    match is_location(&written) && !written.contains(['?', '#']) {
+        true => Ok(written),
+        false => Err(D::Error::custom(
+            "must be a path such as /backend, or an address such as https://console.example, without query and fragment",
+        )),
+    }
+}
+
+/// Returns whether browsers that are sent there stay on this site or open an `http(s)` address. They read `//` and `/\` as the start of another
+/// site's address.
+fn is_location(text: &str) -> bool {
+    if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
+        return false;
+    }
+    match text.strip_prefix('/') {
+        Some(rest) => !rest.starts_with('/'),
+        None => {
+            text.contains("://")
+                && Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        }
     }
 }
 
@@ -141,17 +199,37 @@ impl AppConfig {
 pub struct RateLimitConfig {
     /// Whether limits are enforced. Default true.
     pub enabled: bool,
-    /// Other points and seconds by the name of the limit (`auth.login.ip = "50/60"`).
-    pub limits: std::collections::BTreeMap<String, String>,
+    /// Other points and seconds by the name of the limit (`"auth.login.ip" = "50/60"`).
+    #[serde(deserialize_with = "limits")]
+    pub limits: BTreeMap<String, String>,
 }
 
 impl Default for RateLimitConfig {
     fn default() -> Self {
         Self {
             enabled: true,
-            limits: std::collections::BTreeMap::new(),
+            limits: BTreeMap::new(),
         }
     }
+}
+
+/// Reads the limits. Their names contain dots, so a key such as `limits.auth.login.ip` without quotes is a table.
+fn limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Other(IgnoredAny),
+    }
+    let written = BTreeMap::<String, Written>::deserialize(deserializer)?;
+    let limit = |(name, value): (String, Written)| match value {
+        Written::Text(value) => Ok((name, value)),
+        Written::Other(_) => Err(D::Error::custom(format!(
+            "`{name}` must be `points/seconds`, with the whole name of the limit in quotes, for example \
+             rate_limits.limits={{\"auth.login.ip\"=\"50/60\"}}"
+        ))),
+    };
+    written.into_iter().map(limit).collect()
 }
 
 /// Section `audit`: the part that the command bus needs.
@@ -191,12 +269,19 @@ impl AuditConfig {
                 ));
             }
         }
+        if self.undo.ttl_seconds.is_some_and(|seconds| seconds > LONGEST_UNDO) {
+            let message = format!("must be at most {LONGEST_UNDO}");
+            return Err(ConfigError::new("audit.undo.ttl_seconds", message));
+        }
         Ok(self)
     }
 }
 
 /// Maximum number of years for which entries are kept, if not for ever.
 const LONGEST_RETENTION: u32 = 100;
+
+/// Seconds of the longest time in which an action can be undone: 36,500 days.
+const LONGEST_UNDO: u64 = 36_500 * 24 * 3600;
 
 /// Seconds of the longest window: one day.
 pub const LONGEST_WINDOW: u32 = 24 * 3600;
@@ -241,7 +326,7 @@ impl Default for AccessLogConfig {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UndoConfig {
-    /// Seconds after which an action can no longer be undone. Default: none.
+    /// Seconds after which an action can no longer be undone, at most 36,500 days. Default: none.
     pub ttl_seconds: Option<u64>,
 }
 
@@ -277,6 +362,7 @@ mod tests {
         for (text, named) in [
             ("[audit.acces]\nwindow_seconds = 1", "acces"),
             ("[audit.access]\nwindow_seconds = 86401", "audit.access.window_seconds"),
+            ("[audit.undo]\nttl_seconds = 3153600001", "audit.undo.ttl_seconds"),
             (
                 "[audit.access]\nretention_days = 4294967295",
                 "audit.access.retention_days",
@@ -302,11 +388,62 @@ mod tests {
         for (text, named) in [
             ("[http]\nworkers = 0", "http.workers"),
             ("[http]\nworkers = 513", "http.workers"),
+            ("[http]\nbody_limit = 0", "http.body_limit"),
             ("[http]\nbody_timeout = '0s'", "http.body_timeout"),
+            ("[http]\nbody_timeout = '2d'", "http.body_timeout"),
             ("[http]\nmax_connections = 0", "http.max_connections"),
         ] {
             let error = read(text).expect_err("out of bounds");
             assert!(error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn locations_of_pages_are_paths_or_addresses_of_the_web() {
+        let read = |key: &str, value: &str| {
+            let text = format!("[app]\n{key} = '{value}'");
+            Config::from_toml(&text).expect("toml").section::<AppConfig>("app")
+        };
+        for key in ["login_path", "console_path"] {
+            for value in ["/", "/sign-in/", "https://id.example/login", "http://127.0.0.1:8080"] {
+                read(key, value).unwrap_or_else(|error| panic!("{key} {value}: {error}"));
+            }
+            for value in [
+                "",
+                "login",
+                "//id.example",
+                "/\\id.example",
+                "/sign in",
+                "/anmelden/ü",
+                "javascript:alert(1)",
+                "javascript://id.example/%0aalert(1)",
+                "https:id.example",
+                "https://",
+                "ftp://id.example",
+            ] {
+                let error = read(key, value).expect_err(value).to_string();
+                assert!(error.contains(&format!("app.{key}")), "{value}: {error}");
+            }
+        }
+        read("login_path", "/login?client=office").expect("a path with a query");
+        read("console_path", "/backend?client=office").expect_err("nothing can be appended");
+    }
+
+    #[test]
+    fn allowed_origins_are_origins() {
+        let read = |list: &str| {
+            let config = Config::from_toml(&format!("[app]\nallowed_origins = {list}")).expect("toml");
+            config.section::<AppConfig>("app")
+        };
+        read("['https://www.example', 'http://localhost:3000']").expect("origins");
+        for list in [
+            "['*']",
+            "['']",
+            "['https://www.example', 'www.example']",
+            "['https://www.example/app']",
+        ] {
+            let error = read(list).expect_err(list).to_string();
+            assert!(error.contains("app.allowed_origins"), "{list}: {error}");
         }
     }
 

@@ -42,7 +42,7 @@ impl Connector {
     /// # Errors
     /// When the URL is invalid (its text is kept out of the error), or a TLS file can't be used.
     pub fn new(key: &str, url: &SecretString, tls: &TlsOptions) -> Result<Self, ConfigError> {
-        let mut tls = tls.clone();
+        let (configured, mut tls) = (tls, tls.clone());
         let invalid = || {
             ConfigError::new(
                 key,
@@ -67,7 +67,7 @@ impl Connector {
         });
         Ok(Self {
             config,
-            tls: MakeRustlsConnect::new(tls.client_config(mode)?),
+            tls: MakeRustlsConnect::new(tls.client_config(mode, configured)?),
             mode,
         })
     }
@@ -205,6 +205,46 @@ mod tests {
 
         assert_eq!(of("postgres://app@db.example/x"), TlsMode::Require);
         assert_eq!(of("postgres://app@db.example/x?sslmode=prefer"), TlsMode::Prefer);
+    }
+
+    #[test]
+    fn errors_about_files_name_where_the_file_was_named() {
+        let (nowhere, some) = (Some("/nowhere".into()), Some("/some".into()));
+        let root = TlsOptions {
+            root_cert_file: nowhere.clone(),
+            ..TlsOptions::default()
+        };
+        let cert = TlsOptions {
+            mode: Some(TlsMode::Require),
+            cert_file: nowhere.clone(),
+            ..TlsOptions::default()
+        };
+        let key = TlsOptions {
+            mode: Some(TlsMode::Require),
+            key_file: nowhere.clone(),
+            ..TlsOptions::default()
+        };
+        let both = TlsOptions {
+            key_file: some,
+            ..cert.clone()
+        };
+        let none = TlsOptions::default();
+        for (tls, query, named, message) in [
+            (&root, "", "database.tls.root_cert_file", "/nowhere"),
+            (&root, "?sslrootcert=/elsewhere", "sslrootcert", "/elsewhere"),
+            (&none, "?sslrootcert=/elsewhere", "sslrootcert", "/elsewhere"),
+            (&cert, "", "database.tls.cert_file", "database.tls.key_file"),
+            (&key, "", "database.tls.key_file", "database.tls.cert_file"),
+            (&both, "", "database.tls.cert_file", "/nowhere"),
+            (&none, "?sslmode=require&sslcert=/nowhere", "sslcert", "sslkey"),
+            (&none, "?sslmode=require&sslkey=/nowhere", "sslkey", "sslcert"),
+            (&both, "?sslcert=/elsewhere", "sslcert", "/elsewhere"),
+        ] {
+            let url = format!("postgres://app@db.example/x{query}");
+            let error = Connector::new("database.url", &url.clone().into(), tls).expect_err(&url);
+            assert_eq!(error.key, named, "{tls:?} {url}");
+            assert!(error.message.contains(message), "{tls:?} {url}: {error}");
+        }
     }
 
     #[test]

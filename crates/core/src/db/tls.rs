@@ -77,8 +77,10 @@ impl TlsOptions {
         Ok(true)
     }
 
-    /// Returns the configuration of rustls for a mode.
-    pub(super) fn client_config(&self, mode: TlsMode) -> Result<ClientConfig> {
+    /// Returns the configuration of rustls for a mode. `configured` are the options without the parameters of the URL: errors about their files name
+    /// the settings, others name the parameters.
+    pub(super) fn client_config(&self, mode: TlsMode, configured: &Self) -> Result<ClientConfig> {
+        let names = Names::new(self, configured);
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -88,10 +90,10 @@ impl TlsOptions {
             mode => mode,
         };
         let builder = if mode == TlsMode::VerifyFull {
-            builder.with_root_certificates(self.roots()?)
+            builder.with_root_certificates(self.roots(names.root)?)
         } else {
             let roots = match mode {
-                TlsMode::VerifyCa => Some(self.roots()?),
+                TlsMode::VerifyCa => Some(self.roots(names.root)?),
                 _ => None,
             };
             let verifier = Arc::new(AnyName { roots, provider });
@@ -99,38 +101,75 @@ impl TlsOptions {
         };
         match (&self.cert_file, &self.key_file) {
             (Some(cert), Some(key)) => {
-                let chain = certificates("sslcert", cert)?;
-                let key_text = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("sslkey", key, &error))?;
+                let chain = certificates(names.cert, cert)?;
+                let key_text = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(names.key, key, &error))?;
                 builder
                     .with_client_auth_cert(chain, key_text)
-                    .map_err(|error| unreadable("sslcert", cert, &error))
+                    .map_err(|error| unreadable(names.cert, cert, &error))
             }
             (None, None) => Ok(builder.with_no_client_auth()),
-            _ => Err(ConfigError::new(
-                "database.tls",
-                "sslcert and sslkey go together; one of them is missing",
-            )),
+            (Some(_), None) => Err(alone(names.cert, names.missing_key)),
+            (None, Some(_)) => Err(alone(names.key, names.missing_cert)),
         }
     }
 
-    fn roots(&self) -> Result<RootCertStore> {
+    /// Returns the trusted roots. `name` is the name of the file with them.
+    fn roots(&self, name: &str) -> Result<RootCertStore> {
         let mut roots = RootCertStore::empty();
         if let Some(path) = &self.root_cert_file {
-            for certificate in certificates("sslrootcert", path)? {
-                roots
-                    .add(certificate)
-                    .map_err(|error| unreadable("sslrootcert", path, &error))?;
+            for certificate in certificates(name, path)? {
+                roots.add(certificate).map_err(|error| unreadable(name, path, &error))?;
             }
             return Ok(roots);
         }
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
-            let text = "the system has no trusted roots; name a file with sslrootcert";
+            let text = "the system has no trusted roots; name a file with database.tls.root_cert_file";
             return Err(ConfigError::new("database.tls", text));
         }
         Ok(roots)
     }
+}
+
+/// The names of the files in errors: settings, or parameters of the URL.
+#[derive(Debug, Clone, Copy)]
+struct Names {
+    root: &'static str,
+    cert: &'static str,
+    key: &'static str,
+    /// The key that is missing beside the certificate.
+    missing_key: &'static str,
+    /// The certificate that is missing beside the key.
+    missing_cert: &'static str,
+}
+
+impl Names {
+    fn new(used: &TlsOptions, configured: &TlsOptions) -> Self {
+        let name = |is_setting: bool, setting, parameter| if is_setting { setting } else { parameter };
+        let (cert, key) = (
+            used.cert_file == configured.cert_file,
+            used.key_file == configured.key_file,
+        );
+        Self {
+            root: name(
+                used.root_cert_file == configured.root_cert_file,
+                "database.tls.root_cert_file",
+                "sslrootcert",
+            ),
+            cert: name(cert, CERT_FILE, "sslcert"),
+            key: name(key, KEY_FILE, "sslkey"),
+            missing_key: name(cert, KEY_FILE, "sslkey"),
+            missing_cert: name(key, CERT_FILE, "sslcert"),
+        }
+    }
+}
+
+const CERT_FILE: &str = "database.tls.cert_file";
+const KEY_FILE: &str = "database.tls.key_file";
+
+fn alone(present: &str, missing: &str) -> ConfigError {
+    ConfigError::new(present, format!("needs {missing}, which is not set"))
 }
 
 fn certificates(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {

@@ -133,7 +133,7 @@ pub(crate) async fn run(endpoint: Endpoint, request: HttpRequest, payload: web::
     let response = match outcome {
         Ok(response) => response,
         Err(Error::Replayed(stored)) => idempotency::replay(&stored),
-        Err(error) => reject(&error, &info, &call),
+        Err(error) => reject(&error, &info, &call, &request),
     };
     let response = finish(response, &call.request_id, Some(call.platform()));
     let response = head_only(unread.keep_with(response), request.method());
@@ -422,7 +422,7 @@ fn input_of(method: &Method) -> &'static str {
     }
 }
 
-fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
+fn reject(error: &Error, info: &EndpointInfo, call: &Call, request: &HttpRequest) -> HttpResponse {
     match error {
         Error::Internal(cause) => {
             tracing::error!(%cause, http.path = info.path, request.id = %call.request_id, "request failed");
@@ -445,7 +445,11 @@ fn reject(error: &Error, info: &EndpointInfo, call: &Call) -> HttpResponse {
     } else {
         info.shape
     };
-    let mut response = json_response(rejection.status, &rejection.to_body(shape, &call.request_id));
+    let page = info.page.and_then(|page| page(call, request, &rejection));
+    let mut response = match page {
+        Some(page) => page.into_response(),
+        None => json_response(rejection.status, &rejection.to_body(shape, &call.request_id)),
+    };
     let headers = response.headers_mut();
     if let Some(seconds) = rejection.retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -50,5 +50,5 @@ pub use pages::{PageInfo, Pages};
 pub use response::{Cookies, Created, Json, OrPage, Raw, Redirect, Response, Streamed};
 pub use router::Paths;
 pub(crate) use routes::DeclaringModule;
-pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, Routes, requires};
+pub use routes::{Access, Admission, Declaration, EndpointInfo, ErrorField, RejectionPage, Routes, requires};
 pub(crate) use services::HttpServices;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use actix_web::dev::{ServiceRequest, ServiceResponse, fn_service};
 use actix_web::http::Method;
-use actix_web::{FromRequest, Handler, web};
+use actix_web::{FromRequest, Handler, HttpRequest, web};
 use futures_util::future::BoxFuture;
 use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::{RefOr, Schema};
@@ -15,11 +15,11 @@ use utoipa::openapi::{RefOr, Schema};
 use super::dispatch::{self, AnyHandler, Endpoint};
 use super::extract::{Describe, Extract};
 use super::openapi::Schemas;
-use super::response::Response;
+use super::response::{Raw, Response};
 use super::router::Router;
 use crate::acl::Feature;
 use crate::context::Call;
-use crate::error::{ErrorShape, Result};
+use crate::error::{ErrorShape, Rejection, Result};
 use crate::platform::Runtime;
 use crate::rate_limit::RateLimit;
 
@@ -99,8 +99,8 @@ pub struct EndpointInfo {
     pub media: &'static [&'static str],
     /// The schema of such a body that is JSON.
     pub(crate) json: Option<SchemaOf>,
-    /// Whether the success, and a 400, is a page if the client accepts HTML.
-    pub or_page: bool,
+    /// Writes rejections as pages, if the endpoint responds to clients that accept HTML with a page.
+    pub page: Option<RejectionPage>,
     /// Statuses of successes besides that of the response type.
     pub responses: &'static [u16],
     /// Request headers besides those that follow from the access rule and the method.
@@ -133,6 +133,9 @@ pub struct ErrorField {
 
 /// Returns the schema of a type.
 pub(crate) type SchemaOf = fn(&mut Schemas) -> RefOr<Schema>;
+
+/// Writes a rejection as a page, with the status of the rejection; `None` for a client that does not accept HTML.
+pub type RejectionPage = fn(&Call, &HttpRequest, &Rejection) -> Option<Raw>;
 
 /// A queue position or a permit of a request; released when dropped.
 type Held = Box<dyn Any + Send>;
@@ -292,7 +295,7 @@ impl Routes {
             is_tagged: true,
             media: &[],
             json: None,
-            or_page: false,
+            page: None,
             responses: &[],
             request_headers: &[],
             response_headers: &[],

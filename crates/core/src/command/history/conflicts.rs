@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::entry::Claimed;
-use crate::command::{AnyEntity, Tx, changes};
+use crate::command::{AnyEntity, Snapshot, Tx, changes};
 use crate::error::{Error, Rejection};
 
 /// Fields that are no reason for a conflict: no command changes them, and `updatedAt` changes with every other field.
@@ -38,20 +38,14 @@ pub(super) fn violated(tx: &Tx<'_>, error: Error, claimed: &Claimed<'_>) -> Erro
 /// Returns the constrained fields of the resource that the restore changes. A resource that returns gets all of its fields back; those that say where it
 /// belongs are in most keys, and are not what another record has taken.
 fn conflicting_fields(claimed: &Claimed<'_>, constraint: &str) -> Vec<String> {
-    let (entity, tracking) = (claimed.entity, claimed.entity.tracking());
+    let entity = claimed.entity;
     let (expected, requested) = (claimed.expected.as_ref(), claimed.requested.as_ref());
     let Some(snapshot) = requested.or(expected) else {
         return Vec::new();
     };
-    let listed = entity.fields_of_constraint(constraint);
-    let constrained = if listed.is_empty() {
-        let counted = snapshot.members().keys().filter(|field| tracking.is_counted(field));
-        constrained_fields(constraint, entity.kind(), counted)
-    } else {
-        listed.iter().map(|field| (*field).to_owned()).collect()
-    };
-    let changes = changes::between(tracking, expected, requested);
-    let returns = expected.is_none() && constraint.ends_with("_key");
+    let constrained = fields_of_constraint(entity, snapshot, constraint);
+    let changes = changes::between(entity.tracking(), expected, requested);
+    let returns = expected.is_none() && is_key(constraint);
     let parent = entity.parent(snapshot).map(|parent| json!(parent.id));
     let is_placement = |field: &str| {
         let value = snapshot.get(field);
@@ -60,6 +54,23 @@ fn conflicting_fields(claimed: &Claimed<'_>, constraint: &str) -> Vec<String> {
     preferred(constrained, |field| {
         changes.contains_key(field) && !(returns && is_placement(field))
     })
+}
+
+/// Returns the fields of a snapshot that a constraint of its entity is about. A conflict reports those of them that the restore changes.
+#[must_use]
+pub fn fields_of_constraint(entity: &dyn AnyEntity, snapshot: &Snapshot, constraint: &str) -> Vec<String> {
+    let listed = entity.fields_of_constraint(constraint);
+    if !listed.is_empty() {
+        return listed.iter().map(|field| (*field).to_owned()).collect();
+    }
+    let tracking = entity.tracking();
+    let counted = snapshot.members().keys().filter(|field| tracking.is_counted(field));
+    constrained_fields(constraint, entity.kind(), counted)
+}
+
+/// Whether a violated constraint is a unique key. Those that hold for some of the rows are indexes; no other index can be violated.
+fn is_key(constraint: &str) -> bool {
+    constraint.ends_with("_key") || constraint.ends_with("_idx")
 }
 
 /// Returns the fields that are the reason, or all of them if none is.
@@ -90,7 +101,7 @@ fn has_rows_in(kind: &str, table: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('_'))
 }
 
-/// Returns the fields whose columns a constraint names: `<table>_tenant_id_<columns>_key`. None if the constraint belongs to another kind, or
+/// Returns the fields whose columns a constraint names: `<table>_tenant_id_<columns>_key` or `_idx`. None if the constraint belongs to another kind, or
 /// its name has another form.
 fn constrained_fields<'f>(constraint: &str, kind: &str, fields: impl Iterator<Item = &'f String>) -> Vec<String> {
     let table = kind.replace('.', "_");
@@ -146,6 +157,11 @@ mod tests {
                 vec!["organizationId", "code"],
             ),
             (
+                "dispatch_job_sites_tenant_id_organization_id_code_idx",
+                "dispatch.job_site",
+                vec!["organizationId", "code"],
+            ),
+            (
                 "auth_roles_tenant_id_pipeline_stage_id_fkey",
                 "auth.role",
                 vec!["pipelineStageId"],
@@ -159,6 +175,13 @@ mod tests {
                 "{constraint}"
             );
         }
+    }
+
+    #[test]
+    fn unique_indexes_are_keys() {
+        assert!(is_key("auth_roles_tenant_id_name_norm_key"));
+        assert!(is_key("dispatch_job_sites_tenant_id_organization_id_code_idx"));
+        assert!(!is_key("auth_roles_tenant_id_pipeline_stage_id_fkey"));
     }
 
     #[test]

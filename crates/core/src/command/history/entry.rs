@@ -57,7 +57,7 @@ impl Entry {
     }
 
     /// Whether the caller is the actor of the entry.
-    fn is_own(&self, context: &RequestContext) -> bool {
+    pub(super) fn is_own(&self, context: &RequestContext) -> bool {
         let identity = context.identity();
         self.actor_kind == identity.kind.as_str() && self.actor_id == identity.id && identity.id.is_some()
     }
@@ -192,7 +192,7 @@ impl Request {
         entity: &dyn AnyEntity,
     ) -> Result<()> {
         let is_own = entry.is_own(context);
-        if !is_own && !context.holds(self.others) {
+        if !is_own && (info.is_personal || !context.holds(self.others)) {
             return Err(self.direction.unavailable());
         }
         if !entry.is_within(context, entity, info.features_of(is_own), self.direction)? {

@@ -10,6 +10,7 @@ use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
+pub use self::conflicts::fields_of_constraint;
 use self::conflicts::{conflict, violated};
 use self::entry::Claimed;
 use self::restore::restore;

@@ -88,7 +88,7 @@ impl Request {
         Ok(Prepared(query).load(tx.conn()).await?)
     }
 
-    /// Whether one of them could be redone: the caller may access its organization, and its resources are as its undo left them.
+    /// Whether the caller could redo one of them: they may access its organization, and its resources are as its undo left them.
     async fn has_eligible(&self, tx: &mut Tx<'_>, entries: &[Entry]) -> Result<bool> {
         let candidates = self.candidates(tx, entries)?;
         let present = own_snapshots(tx, &candidates).await?;
@@ -140,6 +140,9 @@ impl Request {
             let (Some(info), Some(resource)) = (info, resource) else {
                 continue;
             };
+            if info.is_personal && !entry.is_own(context) {
+                continue;
+            }
             let entity = entity(context, info.kind)?;
             if entry.is_within(&self.unfiltered, &*entity, info.features, self.direction)? {
                 candidates.push(Candidate {

@@ -1,6 +1,7 @@
 //! Parameters of the query and of the path.
 
 use serde::de::DeserializeOwned;
+use serde::de::value::{Error as ValueError, MapDeserializer};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{OperationBuilder, ParameterIn};
 
@@ -15,6 +16,9 @@ pub struct Query<T>(pub T);
 
 /// Query parameters with rules, as [`Input`](crate::input::Input) is a body with rules.
 pub trait QueryInput: DeserializeOwned {
+    /// Parameters whose texts may contain the character U+0000, because a rule of their own decides about it.
+    const ACCEPTS_NUL: &'static [&'static str] = &[];
+
     /// Validates the parameters, as far as this is possible without the caller and the database.
     fn validate(&self, violations: &mut Violations);
 }
@@ -42,7 +46,7 @@ impl<T: IntoParams> Describe for Query<T> {
 
 impl<T: QueryInput> Extract for CheckedQuery<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        query_with_rules(incoming, T::validate).map(Self)
+        query_accepting(incoming, T::ACCEPTS_NUL, T::validate).map(Self)
     }
 
     fn report(&self, _incoming: &Incoming<'_>, violations: &mut Violations) {
@@ -61,8 +65,17 @@ pub(crate) fn query_with_rules<T: DeserializeOwned>(
     incoming: &Incoming<'_>,
     rules: impl Fn(&T, &mut Violations),
 ) -> Result<T> {
+    query_accepting(incoming, &[], rules)
+}
+
+/// Like [`query_with_rules`]; texts of the `accepted` parameters may contain U+0000.
+fn query_accepting<T: DeserializeOwned>(
+    incoming: &Incoming<'_>,
+    accepted: &[&str],
+    rules: impl Fn(&T, &mut Violations),
+) -> Result<T> {
     let text = incoming.request.query_string();
-    let mut known = nul::in_form(text.as_bytes(), &[]);
+    let mut known = nul::in_form(text.as_bytes(), accepted);
     let empty = empty_page_parameter(text);
     known.extend(empty.map(|name| Detail::new(name, "must be a whole number", "invalid_type")));
     let read = faults::from_form(text.as_bytes(), &rules);
@@ -85,18 +98,26 @@ fn empty_page_parameter(query: &str) -> Option<&str> {
 impl<T: DeserializeOwned> Extract for Path<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         let parameters = incoming.request.match_info();
-        if incoming.request.path().contains("%00") {
-            // The router decodes most characters of a path.
-            let has_nul = |value: &str| value.contains('\0') || value.contains("%00");
-            let with_nul = parameters.iter().filter(|(_, value)| has_nul(value));
-            return Err(incoming.reject(with_nul.map(|(name, _)| nul::detail(name)).collect()));
-        }
-        let read = parameters.load::<T>().map_err(|error| {
+        let read = match incoming.request.path().contains("%00") {
+            true => without_nul(parameters.iter()).map_err(|error| error.to_string()),
+            false => parameters.load::<T>().map_err(|error| error.to_string()),
+        };
+        let read = read.map_err(|error| {
             let name = parameters.iter().next().map_or("", |(name, _)| name);
-            vec![faults::plain_wording(name.to_owned(), &error.to_string())]
+            vec![faults::plain_wording(name.to_owned(), &error)]
         });
         complete(read, incoming).map(Self)
     }
+}
+
+/// Extracts the parameters of a path with U+0000. The character is replaced in the same way as bytes that are not UTF-8, so that each endpoint treats the
+/// value like any other malformed one, and no statement receives it.
+fn without_nul<'a, T: DeserializeOwned>(parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Result<T, ValueError> {
+    // The router decodes most characters of a path.
+    let replaced = |value: &str| value.replace("%00", "\0").replace('\0', "\u{fffd}");
+    T::deserialize(MapDeserializer::new(
+        parameters.map(|(name, value)| (name, replaced(value))),
+    ))
 }
 
 impl<T: IntoParams> Describe for Path<T> {
@@ -114,5 +135,24 @@ mod tests {
         assert_eq!(empty_page_parameter("search=x&page="), Some("page"));
         assert_eq!(empty_page_parameter("pageSize"), Some("pageSize"));
         assert_eq!(empty_page_parameter("page=1&pageSize=2&search="), None);
+    }
+
+    #[test]
+    fn a_value_with_nul_is_malformed() {
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Named {
+            id: uuid::Uuid,
+            name: String,
+        }
+        let id = uuid::Uuid::from_u128(7);
+        let read = |id: &str| without_nul::<Named>([("id", id), ("name", "a\0b%00")].into_iter());
+
+        let name = "a\u{fffd}b\u{fffd}".to_owned();
+        assert_eq!(read(&id.to_string()), Ok(Named { id, name }));
+        let malformed = read(&format!("{id}\0")).expect_err("malformed").to_string();
+        assert_eq!(
+            faults::plain_wording("id".to_owned(), &malformed),
+            Detail::new("id", "must be a UUID", "invalid_value")
+        );
     }
 }

@@ -232,7 +232,7 @@ fn complete(response: &mut Value, info: &EndpointInfo, schemas: &mut Schemas) {
     if !content.is_empty() {
         response["content"] = Value::Object(content);
     }
-    if info.or_page {
+    if info.page.is_some() {
         add_page(response);
     }
     if let Value::Object(members) = response {

@@ -52,7 +52,7 @@ pub(super) fn statuses(info: &EndpointInfo, has_input: bool) -> BTreeSet<u16> {
 
 /// Returns the response of an endpoint for this status.
 pub(super) fn response(status: u16, info: &EndpointInfo, schemas: &mut Schemas) -> Value {
-    let is_page = info.or_page && status == 400;
+    let is_page = info.page.is_some();
     let mut response = data(status, info, is_page, schemas);
     if is_page {
         add_page(&mut response);

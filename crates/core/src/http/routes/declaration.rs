@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-use super::{Admission, EndpointInfo, ErrorField, Routes, SchemaOf};
+use super::{Admission, EndpointInfo, ErrorField, RejectionPage, Routes, SchemaOf};
 use crate::error::ErrorShape;
 use crate::rate_limit::RateLimit;
 
@@ -134,9 +134,10 @@ impl Declaration<'_> {
         self.change(|info| info.json = Some(schema))
     }
 
-    /// Declares that the response, and a 400, is a page if the client accepts HTML ([`OrPage`](crate::http::OrPage)).
-    pub fn or_page(self) -> Self {
-        self.change(|info| info.or_page = true)
+    /// Declares that the response is a page if the client accepts HTML ([`OrPage`](crate::http::OrPage)); `rejections` writes the rejections of such
+    /// clients, those before the handler included.
+    pub fn or_page(self, rejections: RejectionPage) -> Self {
+        self.change(|info| info.page = Some(rejections))
     }
 
     /// Leaves the body to the handler, which reads it while it arrives ([`Multipart`](crate::http::Multipart)). All checks before the handler take
