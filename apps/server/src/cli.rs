@@ -20,7 +20,7 @@ mod modules;
 mod onboarding;
 #[cfg(feature = "directory")]
 pub(crate) mod organization;
-mod output;
+pub(crate) mod output;
 mod password;
 mod rotate;
 #[cfg(feature = "directory")]
@@ -41,11 +41,15 @@ use crate::{Result, doctor, logging, serve};
 use arguments::{Arguments, Command, EventsCommand, Global, SecretsCommand};
 use output::Output;
 
+/// The exit code of a program whose output no other program reads any more: 128 and the number of SIGPIPE.
+const CLOSED_PIPE: u8 = 141;
+
 /// Runs the command given by the process's arguments.
 pub async fn run() -> ExitCode {
     let arguments = Arguments::parse();
     match execute(arguments).await {
         Ok(code) => code,
+        Err(error) if error.is_closed_pipe() => ExitCode::from(CLOSED_PIPE),
         Err(error) => {
             eprintln!("backoffice: {error}");
             ExitCode::FAILURE

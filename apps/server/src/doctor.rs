@@ -13,6 +13,7 @@ use backoffice_local_postgres::Environment;
 use serde_json::json;
 use tokio_postgres::Client;
 
+use crate::cli::output::print_lines;
 use crate::config::Settings;
 use crate::host::{Host, Purpose};
 use crate::private_database::PrivateDatabase;
@@ -74,19 +75,18 @@ impl Report {
         }
     }
 
-    fn print(&self, json: bool) {
+    fn print(&self, json: bool) -> Result<()> {
         if json {
             let lines: Vec<_> = self
                 .0
                 .iter()
                 .map(|finding| json!({"verdict": finding.verdict.word(), "subject": finding.subject, "text": finding.text}))
                 .collect();
-            println!("{:#}", json!(lines));
-            return;
+            return print_lines(&format!("{:#}", json!(lines)));
         }
-        for Finding { verdict, subject, text } in &self.0 {
-            println!("{:<4}  {subject:<10}  {text}", verdict.word());
-        }
+        let line =
+            |Finding { verdict, subject, text }: &Finding| format!("{:<4}  {subject:<10}  {text}", verdict.word());
+        print_lines(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 
     fn code(&self) -> ExitCode {
@@ -107,7 +107,7 @@ pub(crate) async fn run(settings: &Settings, json: bool) -> Result<ExitCode> {
         }
     }
     check_public_url(&mut report, settings);
-    report.print(json);
+    report.print(json)?;
     Ok(report.code())
 }
 
@@ -125,7 +125,7 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
         |()| "every section is readable".to_owned(),
         host::check_settings(settings),
     );
-    if let Some(file) = settings.exposed_file() {
+    for file in settings.exposed_files() {
         let text = format!(
             "{} holds secrets and every user may read it; run `chmod o-r` on it",
             file.display()
@@ -339,7 +339,9 @@ fn check_public_url(report: &mut Report, settings: &Settings) {
         return;
     };
     let (verdict, text) = match app.public_url.as_deref() {
-        None if settings.is_development() => (Verdict::Ok, "none: links lead to the listener".to_owned()),
+        _ if settings.is_development() && !settings.has("app.public_url") => {
+            (Verdict::Ok, "none: links lead to the listener".to_owned())
+        }
         None => (
             Verdict::Warn,
             "not set; set app.public_url, or no mail can carry a link".to_owned(),

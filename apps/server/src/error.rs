@@ -1,5 +1,6 @@
 //! Errors that keep the host from starting or a command from succeeding. Every text names the next step.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use backoffice_core::config::ConfigError;
@@ -40,6 +41,11 @@ impl Error {
     /// Creates an error with this text.
     pub fn other(message: impl Into<String>) -> Self {
         Self::Other(message.into())
+    }
+
+    /// Returns whether the reader of standard output closed the pipe.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::File { source, .. } if source.kind() == ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use crate::cli::output::print_lines;
+
 const FILE: &str = "first-password.txt";
 
 /// Shows the welcome on standard output, once. Under systemd standard output is the journal, which is kept and which other users read: there the text
@@ -20,7 +22,11 @@ pub(crate) fn show(welcome: &str, data_dir: &Path) {
             let file = data_dir.join(FILE);
             tracing::info!(file = %file.display(), "first password written to a file; delete it after signing in");
         }
-        Err(_) => println!("{welcome}"),
+        Err(_) => {
+            if let Err(error) = print_lines(welcome) {
+                tracing::warn!(%error, "first password could not be printed; set another one with backoffice user set-password");
+            }
+        }
     }
 }
 

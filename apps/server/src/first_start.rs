@@ -57,19 +57,25 @@ impl Welcome {
                 .as_ref()
                 .map_or("(as given)", |password| password.expose_secret());
             text.push_str(&format!("  administrator  {email}\n  password       {shown}\n\n"));
-            if password.is_some() {
-                text.push_str("The password is shown this once. Sign in with:\n\n");
-            }
             for (email, password) in &self.demo {
                 text.push_str(&format!(
                     "  demo account   {email}, password {}\n",
                     password.expose_secret()
                 ));
             }
-            let body = json!({"email": email, "password": shown});
-            text.push_str(&format!(
-                "  curl -s {base}/auth/login -H 'content-type: application/json' -d '{body}'\n"
-            ));
+            if !self.demo.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&match password {
+                Some(_) => {
+                    let body = json!({"email": email, "password": shown});
+                    format!(
+                        "The password is shown this once. Sign in with:\n\n  \
+                         curl -s {base}/auth/login -H 'content-type: application/json' -d '{body}'\n"
+                    )
+                }
+                None => format!("Sign in by `POST {base}/auth/login` with this address and the given password.\n"),
+            });
         }
         text
     }
@@ -101,13 +107,14 @@ pub(crate) async fn run(_host: &Host, requested: &Requested) -> Result<Option<We
     Ok(None)
 }
 
-/// Creates what is missing, also after an interrupted start.
+/// Creates what is missing, also after an interrupted start. Nothing is created if the administrator is invalid.
 #[cfg(feature = "directory")]
 pub(crate) async fn run(host: &Host, requested: &Requested) -> Result<Option<Welcome>> {
     if !host.has("directory") {
         return Ok(None);
     }
     let context = host.context();
+    check_administrator(host, &context, requested).await?;
     let tenants = list_tenants(&context, 1).await?;
     let tenant = match tenants.first() {
         Some(tenant) => tenant.id,
@@ -147,6 +154,33 @@ async fn administrator(
     Ok(None)
 }
 
+#[cfg(all(feature = "directory", not(feature = "auth")))]
+async fn check_administrator(
+    _host: &Host,
+    _context: &backoffice_core::RequestContext,
+    _requested: &Requested,
+) -> Result<()> {
+    Ok(())
+}
+
+/// Rejects an invalid address or password of the administrator, if one is missing.
+#[cfg(feature = "auth")]
+async fn check_administrator(
+    host: &Host,
+    context: &backoffice_core::RequestContext,
+    requested: &Requested,
+) -> Result<()> {
+    if lacks_accounts(host, context).await? {
+        backoffice_auth::check_account(context, &requested.email, requested.password.as_ref())?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "auth")]
+async fn lacks_accounts(host: &Host, context: &backoffice_core::RequestContext) -> Result<bool> {
+    Ok(host.has("auth") && backoffice_auth::list_accounts(context).await?.is_empty())
+}
+
 #[cfg(feature = "auth")]
 async fn administrator(
     host: &Host,
@@ -154,9 +188,11 @@ async fn administrator(
     tenant: uuid::Uuid,
     requested: &Requested,
 ) -> Result<Option<(String, Option<SecretString>)>> {
-    if !host.has("auth") || !backoffice_auth::list_accounts(context).await?.is_empty() {
+    if !lacks_accounts(host, context).await? {
         return Ok(None);
     }
+    // The tenant may have been created while the module was not enabled, and lack the role.
+    backoffice_auth::sync_roles(context, Some(tenant)).await?;
     let generated = requested
         .password
         .is_none()
@@ -208,4 +244,32 @@ async fn demo_accounts(
         created.push((email, password));
     }
     Ok(created)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(password: Option<&str>) -> String {
+        let welcome = Welcome {
+            tenant: "Main".to_owned(),
+            administrator: Some(("a@example.com".to_owned(), password.map(SecretString::from))),
+            demo: Vec::new(),
+        };
+        welcome.text(SocketAddr::from(([127, 0, 0, 1], 8080)))
+    }
+
+    #[test]
+    fn a_command_to_sign_in_is_shown_with_a_generated_password_only() {
+        let (generated, given) = (text(Some("invented")), text(None));
+
+        assert!(
+            generated.contains("curl") && generated.contains(r#""password":"invented""#),
+            "{generated}"
+        );
+        assert!(
+            !given.contains("curl") && given.contains("POST http://127.0.0.1:8080/api/auth/login"),
+            "{given}"
+        );
+    }
 }

@@ -30,8 +30,8 @@ pub(crate) struct Host {
 impl Host {
     /// Starts or checks the database and composes the enabled modules.
     pub(crate) async fn open(settings: Settings, purpose: Purpose) -> Result<Self> {
-        if let Some(file) = settings.exposed_file() {
-            tracing::warn!(file = %file.display(), "configuration file with secrets is readable by every user; run chmod o-r on it");
+        for file in settings.exposed_files() {
+            tracing::warn!(file = %file.display(), "file with secrets is readable by every user; run chmod o-r on it");
         }
         let settings = with_secrets(settings, purpose)?;
         let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;

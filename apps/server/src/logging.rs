@@ -7,7 +7,7 @@ use backoffice_core::config::ConfigError;
 use backoffice_core::text::escape_control_characters;
 use tracing::field::Field;
 use tracing_subscriber::field::MakeExt;
-use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
@@ -38,12 +38,34 @@ pub(crate) fn start(config: &LogConfig) -> Result<()> {
     started.map_err(|error| Error::other(error.to_string()))
 }
 
+/// Levels of targets that `log.level` does not name. The listeners' own lines repeat those of the host, and every client can cause errors of the HTTP
+/// parser.
+const QUIET: [(&str, LevelFilter); 2] = [
+    ("actix_server", LevelFilter::WARN),
+    ("actix_http::h1::dispatcher", LevelFilter::OFF),
+];
+
 /// Parses a level, or directives such as `info,backoffice_core=debug`.
 fn filter(level: &str) -> Result<Targets> {
-    // The listeners' own lines repeat those of the host; directives in the setting override this one.
-    let filter = format!("actix_server=warn,{level}").parse();
-    Ok(filter
-        .map_err(|error| ConfigError::new("log.level", format!("{error}; write error, warn, info, debug or trace")))?)
+    let invalid = |problem: String| {
+        let message = format!(
+            "{problem}; write off, error, warn, info, debug or trace, or directives such as info,backoffice_core=debug"
+        );
+        ConfigError::new("log.level", message)
+    };
+    let directives: Vec<&str> = level.split(',').map(str::trim).collect();
+    // The parser takes any other word for a target, and an empty text for a level.
+    let is_level = |text: &str| !text.is_empty() && text.parse::<LevelFilter>().is_ok();
+    if let Some(word) = directives.iter().find(|text| !text.contains('=') && !is_level(text)) {
+        return Err(invalid(format!("`{word}` is not a level")).into());
+    }
+    let named: Targets = directives
+        .join(",")
+        .parse()
+        .map_err(|error: ParseError| invalid(error.to_string()))?;
+    let is_named = |quiet: &str| named.iter().any(|(target, _)| quiet.starts_with(target));
+    let quiet = QUIET.into_iter().filter(|(target, _)| !is_named(target));
+    Ok(named.clone().with_targets(quiet))
 }
 
 /// Formats lines as `message field=value field=value`. Control characters in values are escaped, so that each event stays on one line.
@@ -80,6 +102,47 @@ mod tests {
             .expect_err("no level")
             .to_string();
         assert!(rejected.contains("log.level"), "{rejected}");
+    }
+
+    #[test]
+    fn a_word_that_is_not_a_level_is_rejected() {
+        for level in [
+            "warning",
+            "loud",
+            "",
+            "info,",
+            "info,backoffice_core",
+            "backoffice_core=debug,warning",
+        ] {
+            let rejected = filter(level).expect_err("not a level").to_string();
+
+            let names_levels = rejected.contains("log.level") && rejected.contains("off, error, warn, info");
+            assert!(names_levels, "{level}: {rejected}");
+        }
+        for level in [
+            "off",
+            "WARN",
+            "trace",
+            "backoffice_core=debug",
+            "info, backoffice_core=debug",
+        ] {
+            assert!(filter(level).is_ok(), "{level}");
+        }
+    }
+
+    #[test]
+    fn errors_that_clients_cause_are_logged_only_if_their_target_is_named() {
+        use tracing::Level;
+        const PARSER: &str = "actix_http::h1::dispatcher";
+        let logs = |level: &str| filter(level).expect("a filter").would_enable(PARSER, &Level::ERROR);
+
+        assert!(!logs("info") && !logs("trace") && !logs("info,backoffice_core=debug"));
+        assert!(logs("info,actix_http=error") && logs("info,actix_http::h1::dispatcher=error"));
+        assert!(
+            filter("info")
+                .expect("a filter")
+                .would_enable("actix_http::h1::service", &Level::ERROR)
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The only list of modules. A new module needs one line here and one Cargo feature in the manifest.
 
 use backoffice_core::Module;
+use backoffice_core::config::ConfigError;
 
 /// Returns the compiled-in modules. The order does not matter: the platform sorts them by their requirements.
 #[must_use]
@@ -48,12 +49,17 @@ pub fn compiled() -> Vec<&'static Module> {
 /// Returns the enabled modules: all compiled-in ones, unless `modules` lists some.
 ///
 /// # Errors
-/// Names a listed module that is not compiled in.
+/// Names a listed module that is not compiled in, or that is listed twice.
 pub fn enabled(requested: Option<&[String]>) -> crate::Result<Vec<&'static Module>> {
     let compiled = compiled();
     let Some(requested) = requested else {
         return Ok(compiled);
     };
+    for (at, name) in requested.iter().enumerate() {
+        if requested[..at].contains(name) {
+            return Err(ConfigError::new("modules", format!("`{name}` is listed twice; remove one of them")).into());
+        }
+    }
     requested.iter().map(|name| find(&compiled, name)).collect()
 }
 
@@ -65,6 +71,6 @@ fn find(compiled: &[&'static Module], name: &str) -> crate::Result<&'static Modu
         .ok_or_else(|| {
             let known: Vec<&str> = compiled.iter().map(|module| module.name).collect();
             let message = format!("`{name}` is not compiled in; this build has: {}", known.join(", "));
-            backoffice_core::config::ConfigError::new("modules", message).into()
+            ConfigError::new("modules", message).into()
         })
 }

@@ -159,14 +159,18 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
 /// # Errors
 /// When the keys are set elsewhere, or the file can't be read or written.
 pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> {
+    let generated = path(&settings.data_dir);
     if let Some(origin) = settings
         .origin(secret.setting())
-        .filter(|origin| !origin.ends_with(FILE))
+        .filter(|origin| !is_same_file(origin, &generated))
     {
-        let message = format!(
-            "set in {origin}: put a new key second there and restart every process, then put it first and restart again"
-        );
-        return Err(ConfigError::new(secret.setting(), message).into());
+        let steps = match secret {
+            Secret::Jwt | Secret::Consent | Secret::Vault => {
+                "put a new key second there and restart every process, then put it first and restart again"
+            }
+            Secret::WebPush => "replace the key there and restart every process",
+        };
+        return Err(ConfigError::new(secret.setting(), format!("set in {origin}: {steps}")).into());
     }
     let mut document = read(&settings.data_dir)?;
     let key = Key::generate(ids);
@@ -176,6 +180,14 @@ pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> 
     keys.truncate(secret.kept());
     write(&settings.data_dir, &document)?;
     Ok(kid)
+}
+
+/// Returns whether the source of a setting is this file.
+fn is_same_file(origin: &str, file: &Path) -> bool {
+    match (fs::canonicalize(origin), fs::canonicalize(file)) {
+        (Ok(origin), Ok(file)) => origin == file,
+        _ => false,
+    }
 }
 
 /// Generates keys for the lifetime of the process in place of those that are not set and that modules can't start without: commands that sign nothing

@@ -40,12 +40,10 @@ async fn create(context: &RequestContext, requested: NewApiKey, output: Output) 
             command.name, command.id
         ),
         &json!({"id": command.id, "name": command.name, "secret": secret}),
-    );
-    Ok(())
+    )
 }
 
 async fn revoke(context: &RequestContext, id: Uuid, output: Output) -> Result<()> {
     context.execute(&DeleteKey { id }, |()| Json(Value::Null)).await?;
-    output.print(&format!("API key {id} is revoked"), &json!({"id": id}));
-    Ok(())
+    output.print(&format!("API key {id} is revoked"), &json!({"id": id}))
 }

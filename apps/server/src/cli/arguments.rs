@@ -293,9 +293,9 @@ pub(super) enum JobsCommand {
 pub(super) enum AlertsCommand {
     /// Recompute all alerts, and correct those that differ from what they depend on
     Recompute {
-        /// Id of a tenant; otherwise all tenants
+        /// Tenant by id or name [default: all]
         #[arg(long)]
-        tenant: Option<uuid::Uuid>,
+        tenant: Option<String>,
     },
 }
 
@@ -309,9 +309,9 @@ pub(super) enum CalendarCommand {
 pub(super) enum WebhooksCommand {
     /// List the deliveries that are due or have failed
     List {
-        /// Id of a tenant; otherwise all tenants
+        /// Tenant by id or name [default: all]
         #[arg(long)]
-        tenant: Option<uuid::Uuid>,
+        tenant: Option<String>,
         /// Include deliveries that were sent
         #[arg(long)]
         all: bool,

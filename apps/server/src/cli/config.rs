@@ -21,6 +21,5 @@ pub(super) fn print(settings: &Settings, output: Output) -> Result<()> {
         .into_iter()
         .map(|line| (line.key, json!({"value": line.value, "origin": line.origin})))
         .collect();
-    output.print(&format!("# Sections: {names}\n{text}"), &Value::Object(values));
-    Ok(())
+    output.print(&format!("# Sections: {names}\n{text}"), &Value::Object(values))
 }

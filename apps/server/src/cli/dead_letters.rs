@@ -16,8 +16,7 @@ pub(super) async fn run(host: &Host, command: DeadLettersCommand, output: Output
         DeadLettersCommand::List { all } => {
             let letters = dead_letters::list(&call, all).await?;
             let rows: Vec<Vec<String>> = letters.iter().map(row).collect();
-            output.print(&table(&rows), &json!(letters));
-            Ok(())
+            output.print(&table(&rows), &json!(letters))
         }
         DeadLettersCommand::Retry { id, .. } => {
             let letters = match id {
@@ -54,7 +53,7 @@ async fn retry(call: &Call, letters: &[DeadLetter], output: Output) -> Result<()
         }
     }
     let text = format!("{} delivered, {} failed", delivered.len(), failed.len());
-    output.print(&text, &json!({"delivered": delivered, "failed": failed}));
+    output.print(&text, &json!({"delivered": delivered, "failed": failed}))?;
     if failed.is_empty() {
         return Ok(());
     }

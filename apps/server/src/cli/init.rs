@@ -54,11 +54,11 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
     };
     let listen = host.office.platform().http().listen;
     match host.close().await.and(created)? {
-        Some(welcome) => output.print(&welcome.text(listen), &welcome.to_json()),
+        Some(welcome) => output.print(&welcome.text(listen), &welcome.to_json())?,
         None => output.print(
             "there is a tenant already; nothing was changed",
             &json!({"tenant": null}),
-        ),
+        )?,
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use backoffice_core::module::document;
 use backoffice_core::module::in_order;
 use serde_json::json;
 
-use super::output::{Output, table};
+use super::output::{Output, print_lines, table};
 use crate::config::Settings;
 use crate::{Error, Result, modules};
 
@@ -12,8 +12,7 @@ use crate::{Error, Result, modules};
 pub(super) fn openapi(settings: &Settings) -> Result<()> {
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
     let text = serde_json::to_string_pretty(&document(&modules)?).map_err(|error| Error::other(error.to_string()))?;
-    println!("{text}");
-    Ok(())
+    print_lines(&text)
 }
 
 /// Lists the compiled-in modules, each after the modules that it requires.
@@ -39,6 +38,5 @@ pub(super) fn modules(settings: &Settings, output: Output) -> Result<()> {
             json!({"name": module.name, "title": module.title, "enabled": is_enabled(module.name), "requires": module.requires})
         })
         .collect();
-    output.print(&table(&rows), &json!(values));
-    Ok(())
+    output.print(&table(&rows), &json!(values))
 }

@@ -16,15 +16,15 @@ pub(super) async fn run(host: &Host, command: JobsCommand, output: Output) -> Re
         JobsCommand::List { all } => {
             let jobs = jobs::list(&call, all).await?;
             let rows: Vec<Vec<String>> = jobs.iter().map(row).collect();
-            output.print(&table(&rows), &json!(jobs));
+            output.print(&table(&rows), &json!(jobs))?;
         }
         JobsCommand::Retry { id } => {
             jobs::retry(&call, id).await?;
-            output.print("queued", &json!({"id": id, "state": "queued"}));
+            output.print("queued", &json!({"id": id, "state": "queued"}))?;
         }
         JobsCommand::Cancel { id } => {
             jobs::cancel(&call, id).await?;
-            output.print("cancelled", &json!({"id": id, "state": "cancelled"}));
+            output.print("cancelled", &json!({"id": id, "state": "cancelled"}))?;
         }
     }
     Ok(())

@@ -24,8 +24,7 @@ pub(super) async fn migrate(settings: Settings, output: Output) -> Result<()> {
         Some(granted) => format!("schema is current ({applied} migrations applied); {granted} default grants added"),
         None => format!("schema is current ({applied} migrations applied)"),
     };
-    output.print(&text, &json!({"applied": applied, "granted": granted}));
-    Ok(())
+    output.print(&text, &json!({"applied": applied, "granted": granted}))
 }
 
 /// Applies pending migrations as the schema owner. Returns their number.

@@ -97,8 +97,7 @@ pub(super) async fn conflicts(_settings: Settings, _command: AlertsCommand, _out
 
 #[cfg(feature = "calendar")]
 pub(super) fn zones(command: &CalendarCommand, output: Output) -> Result<()> {
-    super::calendar::run(command, output);
-    Ok(())
+    super::calendar::run(command, output)
 }
 
 #[cfg(not(feature = "calendar"))]

@@ -16,11 +16,11 @@ pub(super) async fn run(host: &Host, command: OnboardingCommand, output: Output)
         OnboardingCommand::List { all } => {
             let requests = list_requests(&call, all).await?;
             let rows: Vec<Vec<String>> = requests.iter().map(row).collect();
-            output.print(&table(&rows), &json!(requests));
+            output.print(&table(&rows), &json!(requests))?;
         }
         OnboardingCommand::Expire { id } => {
             expire_request(&call, id).await?;
-            output.print("expired", &json!({"id": id, "status": "expired"}));
+            output.print("expired", &json!({"id": id, "status": "expired"}))?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::arguments::OrganizationCommand;
 use super::output::{Output, table};
-use super::tenant::find_tenant;
+use super::tenant::{find_tenant, tenant_if_named};
 use crate::Result;
 use crate::host::Host;
 
@@ -31,13 +31,10 @@ pub(super) async fn run(host: &Host, command: OrganizationCommand, output: Outpu
             output.print(
                 &format!("organization {name}: {}", id.as_str().unwrap_or_default()),
                 &json!({"id": id}),
-            );
+            )?;
         }
         OrganizationCommand::List { tenant } => {
-            let tenant = match tenant {
-                Some(tenant) => Some(find_tenant(&context, Some(&tenant)).await?),
-                None => None,
-            };
+            let tenant = tenant_if_named(&context, tenant.as_deref()).await?;
             let organizations = list(&context, tenant).await?;
             let rows: Vec<Vec<String>> = organizations
                 .iter()
@@ -50,7 +47,7 @@ pub(super) async fn run(host: &Host, command: OrganizationCommand, output: Outpu
                     ]
                 })
                 .collect();
-            output.print(&table(&rows), &json!(organizations));
+            output.print(&table(&rows), &json!(organizations))?;
         }
     }
     Ok(())

@@ -1,6 +1,10 @@
 //! Output on standard output, human-readable or machine-readable.
 
+use std::io::{self, Write as _};
+
 use serde_json::Value;
+
+use crate::{Error, Result};
 
 /// The output format.
 #[derive(Debug, Clone, Copy)]
@@ -11,13 +15,22 @@ pub(crate) struct Output {
 
 impl Output {
     /// Prints the text, or the value as JSON.
-    pub(crate) fn print(self, text: &str, value: &Value) {
+    pub(crate) fn print(self, text: &str, value: &Value) -> Result<()> {
         if self.json {
-            println!("{value:#}");
-        } else if !text.is_empty() {
-            println!("{}", text.trim_end());
+            return print_lines(&format!("{value:#}"));
+        }
+        match text {
+            "" => Ok(()),
+            text => print_lines(text.trim_end()),
         }
     }
+}
+
+/// Prints these lines on standard output. The command fails if they can't be written, for example because their reader has ended.
+pub(crate) fn print_lines(lines: &str) -> Result<()> {
+    let mut output = io::stdout().lock();
+    let written = writeln!(output, "{lines}").and_then(|()| output.flush());
+    written.map_err(Error::file("standard output"))
 }
 
 /// Formats columns as wide as their widest cell.

@@ -15,6 +15,5 @@ pub(super) fn rotate(settings: &Settings, secret: secrets::Secret, output: Outpu
         "new first key {kid} in {}; restart every `backoffice serve` and `backoffice worker` to use it",
         file.display()
     );
-    output.print(&text, &json!({"kid": kid}));
-    Ok(())
+    output.print(&text, &json!({"kid": kid}))
 }

@@ -24,13 +24,13 @@ pub(super) async fn run(host: &Host, command: TenantCommand, output: Output) -> 
                 "tenant {name}: {}, organization {}",
                 created.id, created.organization_id
             );
-            output.print(&text, &json!(created));
+            output.print(&text, &json!(created))?;
         }
         TenantCommand::List => {
             let tenants = list_tenants(&context, u32::MAX).await?;
             let row = |tenant: &Tenant| vec![tenant.id.to_string(), state(tenant).to_owned(), tenant.name.clone()];
             let rows: Vec<Vec<String>> = tenants.iter().map(row).collect();
-            output.print(&table(&rows), &json!(tenants));
+            output.print(&table(&rows), &json!(tenants))?;
         }
     }
     Ok(())
@@ -65,6 +65,14 @@ pub(crate) async fn list_tenants(context: &RequestContext, limit: u32) -> Result
     let connection = context.read().await?;
     let page = page_of_tenants(&connection, context, &filter, window).await?;
     Ok(page.items.into_iter().map(|tenant| tenant.row).collect())
+}
+
+/// Returns the tenant with this id or name, if one is named.
+pub(crate) async fn tenant_if_named(context: &RequestContext, named: Option<&str>) -> Result<Option<Uuid>> {
+    match named {
+        Some(named) => find_tenant(context, Some(named)).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Returns the tenant with this id or name; without either, the only tenant.

@@ -2,6 +2,7 @@
 
 use backoffice_auth::NewAccount;
 use backoffice_core::RequestContext;
+use backoffice_core::config::ConfigError;
 use backoffice_core::ids::PLATFORM_TENANT;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -11,7 +12,7 @@ use super::arguments::{NamedUser, NewPassword, NewUser, UserCommand};
 use super::organization::root_organization;
 use super::output::{Output, table};
 use super::password::PasswordSource;
-use super::tenant::find_tenant;
+use super::tenant::{find_tenant, tenant_if_named};
 use crate::host::Host;
 use crate::{Error, Result};
 
@@ -28,6 +29,9 @@ pub(super) async fn run(host: &Host, command: UserCommand, output: Output) -> Re
 }
 
 async fn create(context: &RequestContext, user: NewUser, output: Output) -> Result<()> {
+    if user.password.invite {
+        check_mail(context)?;
+    }
     let (password, generated) = if user.password.invite {
         (None, None)
     } else {
@@ -55,7 +59,13 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
     };
     let id = backoffice_auth::create_account(context, account).await?;
     if user.password.invite {
-        backoffice_auth::send_link(context, id).await?;
+        let sent = backoffice_auth::send_link(context, id).await;
+        sent.map_err(|error| {
+            let error = Error::from(error);
+            Error::other(format!(
+                "user {email} was created, but the invitation was not sent: {error}; send it by `backoffice user set-password {email} --invite`"
+            ))
+        })?;
     }
     let shown = generated.as_ref().map(ExposeSecret::expose_secret);
     let after = match shown {
@@ -66,19 +76,33 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
     output.print(
         &format!("user {email}: {id}{after}"),
         &json!({"id": id, "email": email, "password": shown, "emailSent": user.password.invite}),
-    );
+    )
+}
+
+/// Rejects an invitation if no mail with a link can be sent.
+fn check_mail(context: &RequestContext) -> Result<()> {
+    let platform = context.call().platform();
+    if platform.mailer().is_none() {
+        let message = "is `none`, so that no invitation can be sent; set it to `smtp` or `file`";
+        return Err(ConfigError::new("mail.transport", message).into());
+    }
+    if platform.app().public_url.is_none() {
+        let message = "is not set, so that the mail can't carry a link; set the origin that users see";
+        return Err(ConfigError::new("app.public_url", message).into());
+    }
     Ok(())
 }
 
 async fn set_password(context: &RequestContext, requested: NewPassword, output: Output) -> Result<()> {
     let tenant = tenant_of(context, &requested.user).await?;
     if requested.password.invite {
+        check_mail(context)?;
         let id = backoffice_auth::find_account(context, &requested.user.email, tenant).await?;
         backoffice_auth::send_link(context, id).await?;
         output.print(
             &format!("a link to choose a password was sent to {}", requested.user.email),
             &json!({"email": requested.user.email, "password": null, "emailSent": true}),
-        );
+        )?;
         return Ok(());
     }
     let (password, generated) = password(context, &requested.password.source)?;
@@ -88,8 +112,7 @@ async fn set_password(context: &RequestContext, requested: NewPassword, output: 
         Some(shown) => format!("password of {}, shown this once: {shown}", requested.user.email),
         None => format!("password of {} set; its sessions have ended", requested.user.email),
     };
-    output.print(&text, &json!({"email": requested.user.email, "password": shown}));
-    Ok(())
+    output.print(&text, &json!({"email": requested.user.email, "password": shown}))
 }
 
 async fn set_active(context: &RequestContext, user: NamedUser, is_active: bool, output: Output) -> Result<()> {
@@ -103,8 +126,7 @@ async fn set_active(context: &RequestContext, user: NamedUser, is_active: bool, 
     output.print(
         &format!("{} {state}", user.email),
         &json!({"email": user.email, "isActive": is_active}),
-    );
-    Ok(())
+    )
 }
 
 async fn list(context: &RequestContext, output: Output) -> Result<()> {
@@ -136,8 +158,7 @@ async fn list(context: &RequestContext, output: Output) -> Result<()> {
                    "isActive": account.is_active})
         })
         .collect();
-    output.print(&table(&rows), &json!(values));
-    Ok(())
+    output.print(&table(&rows), &json!(values))
 }
 
 /// Adds new default grants to the seeded roles.
@@ -145,8 +166,7 @@ pub(super) async fn sync_roles(host: &Host, tenant: Option<String>, output: Outp
     let context = host.context();
     let tenant = tenant_if_named(&context, tenant.as_deref()).await?;
     let granted = backoffice_auth::sync_roles(&context, tenant).await?;
-    output.print(&format!("{granted} default grants added"), &json!({"granted": granted}));
-    Ok(())
+    output.print(&format!("{granted} default grants added"), &json!({"granted": granted}))
 }
 
 /// Returns the tenant in which to look for an account; `None` = in all, the platform included.
@@ -154,13 +174,6 @@ async fn tenant_of(context: &RequestContext, user: &NamedUser) -> Result<Option<
     match user.platform {
         true => Ok(Some(PLATFORM_TENANT)),
         false => tenant_if_named(context, user.tenant.as_deref()).await,
-    }
-}
-
-async fn tenant_if_named(context: &RequestContext, named: Option<&str>) -> Result<Option<Uuid>> {
-    match named {
-        Some(named) => find_tenant(context, Some(named)).await.map(Some),
-        None => Ok(None),
     }
 }
 

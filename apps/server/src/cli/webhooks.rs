@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::arguments::WebhooksCommand;
 use super::output::{Output, table};
+use super::tenant::tenant_if_named;
 use crate::Result;
 use crate::host::Host;
 
@@ -14,13 +15,14 @@ pub(super) async fn run(host: &Host, command: WebhooksCommand, output: Output) -
     let call = Call::internal(&host.runtime());
     match command {
         WebhooksCommand::List { tenant, all } => {
+            let tenant = tenant_if_named(&host.context(), tenant.as_deref()).await?;
             let deliveries = list_webhooks(&call, tenant, all).await?;
             let rows: Vec<Vec<String>> = deliveries.iter().map(row).collect();
-            output.print(&table(&rows), &json!(deliveries));
+            output.print(&table(&rows), &json!(deliveries))?;
         }
         WebhooksCommand::Retry { id } => {
             retry_webhook(&call, id).await?;
-            output.print("pending", &json!({"id": id, "status": "pending"}));
+            output.print("pending", &json!({"id": id, "status": "pending"}))?;
         }
     }
     Ok(())

@@ -47,7 +47,7 @@ pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, Config
     let trimmed = text.trim();
     if trimmed.starts_with(['[', '{']) {
         return toml_value(trimmed)
-            .map(|kind| Value::new(Some(&origin), kind))
+            .map(|value| with_origin(value, &origin))
             .map_err(|_| {
                 ConfigError::new(
                     key,
@@ -66,12 +66,25 @@ pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, Config
 }
 
 /// Parses a TOML value. The error omits the text, which may be a secret.
-fn toml_value(text: &str) -> Result<ValueKind, config::ConfigError> {
+fn toml_value(text: &str) -> Result<Value, config::ConfigError> {
     let document = format!("value = {text}");
     let read = Config::builder()
         .add_source(File::from_str(&document, FileFormat::Toml))
         .build()?;
-    read.get::<Value>("value").map(|value| value.kind)
+    read.get("value")
+}
+
+/// Sets the source of a value and of everything in it: the fields of a table become settings of their own.
+fn with_origin(value: Value, origin: &str) -> Value {
+    let kind = match value.kind {
+        ValueKind::Table(fields) => {
+            let fields = fields.into_iter();
+            ValueKind::Table(fields.map(|(name, field)| (name, with_origin(field, origin))).collect())
+        }
+        ValueKind::Array(items) => ValueKind::Array(items.into_iter().map(|item| with_origin(item, origin)).collect()),
+        plain => plain,
+    };
+    Value::new(Some(&origin.to_owned()), kind)
 }
 
 #[cfg(test)]
@@ -97,6 +110,15 @@ mod tests {
         assert_eq!(found[0].0, "attachments.roots.private_attachments");
         assert_eq!(found[0].1.kind, ValueKind::from("/srv/files"));
         assert!(read("ATTACHMENTS_PARTITION_ROOT", "/srv").is_empty());
+    }
+
+    #[test]
+    fn the_fields_of_a_table_have_its_source() {
+        let name = "BACKOFFICE__AUTH__JWT";
+        let found = read(name, "{ keys = [{ kid = \"a\" }] }");
+
+        let fields = found[0].1.clone().into_table().expect("a table");
+        assert_eq!(fields["keys"].origin(), Some(name));
     }
 
     #[test]

@@ -91,7 +91,8 @@ fn plain(name: &str, value: &Value) -> Json {
     }
 }
 
-fn is_secret(name: &str) -> bool {
+/// Returns whether a setting with this name, the last part of its key, is a secret.
+pub(super) fn is_secret(name: &str) -> bool {
     let is_path = name.ends_with("_file");
     !is_path
         && ["secret", "password", "token", "key", "credential"]
@@ -102,7 +103,7 @@ fn is_secret(name: &str) -> bool {
 
 /// Returns whether a name that looks like a secret's is not one.
 fn is_harmless(name: &str) -> bool {
-    name.ends_with("_ttl") || matches!(name, "min_length" | "require_current_password")
+    name.ends_with("_ttl") || matches!(name, "key_id" | "min_length" | "require_current_password")
 }
 
 /// Masks the password of a URL. Any other text is masked completely, because it may contain one anywhere.

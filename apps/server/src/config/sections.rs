@@ -28,7 +28,7 @@ pub struct DatabaseConfig {
     /// maintenance have more time. Default 30 s, at most 2147483647 ms; 0 disables the limit.
     #[serde(deserialize_with = "duration")]
     pub statement_timeout: Duration,
-    /// Age at which a connection is replaced, reduced at random by up to a fifth. Default 30 min.
+    /// Age at which a connection is replaced, reduced at random by up to a fifth. Default 30 min, at most 365 days.
     #[serde(deserialize_with = "duration")]
     pub max_connection_age: Duration,
     /// TLS of all connections; options in the URL take precedence.
@@ -50,6 +50,9 @@ impl Default for DatabaseConfig {
     }
 }
 
+/// Longest `database.max_connection_age`: 365 days.
+const LONGEST_CONNECTION_AGE: Duration = Duration::from_secs(365 * 24 * 3600);
+
 impl DatabaseConfig {
     /// Rejects values that PostgreSQL or the pool does not support.
     pub(super) fn checked(self) -> Result<Self, ConfigError> {
@@ -59,6 +62,9 @@ impl DatabaseConfig {
         if self.statement_timeout > LONGEST_STATEMENT_TIMEOUT {
             let message = format!("must be at most {}ms", LONGEST_STATEMENT_TIMEOUT.as_millis());
             return Err(ConfigError::new("database.statement_timeout", message));
+        }
+        if self.max_connection_age > LONGEST_CONNECTION_AGE {
+            return Err(ConfigError::new("database.max_connection_age", "must be at most 365d"));
         }
         Ok(self)
     }

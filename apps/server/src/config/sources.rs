@@ -163,13 +163,10 @@ impl Settings {
             .is_ok_and(|value| value.kind != ValueKind::Nil)
     }
 
-    /// Returns the source of this key's value: a file, a variable or the command line.
+    /// Returns the source of this key's value, or of the list that contains it: a file, a variable or the command line.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<String> {
-        self.raw
-            .get::<Value>(key)
-            .ok()
-            .and_then(|value| value.origin().map(str::to_owned))
+        CoreConfig::new(self.raw.clone(), false).origin(key)
     }
 
     /// Reads the sources again, after a file was written.

@@ -97,3 +97,28 @@ async fn a_quota_is_set_and_cleared_with_an_entry_in_the_log() {
             .contains("does not exist")
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_that_name_a_tenant_need_the_directory() {
+    let (office, _database) = office().await;
+    let without = ["--set", "modules=attachments,progress"];
+
+    for command in [
+        &["attachments", "quota", "Main", "1GiB"][..],
+        &["attachments", "move", "privateAttachments", "--tenant", "Main"],
+    ] {
+        let rejected = office.rejected(&[command, &without].concat());
+        assert!(rejected.contains("needs the module `directory`"), "{rejected}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_of_an_unknown_partition_names_the_option_for_those_of_a_tenant() {
+    let (office, _database) = office().await;
+
+    let of_all = office.rejected(&["attachments", "move", "docs"]);
+    let of_tenant = office.rejected(&["attachments", "move", "docs", "--tenant", "Main"]);
+
+    assert!(of_all.contains("`docs`") && of_all.contains("--tenant"), "{of_all}");
+    assert!(of_tenant.contains("Unknown partition"), "{of_tenant}");
+}

@@ -104,10 +104,20 @@ fn unusable_values_are_rejected_before_anything_starts() {
         "database.statement_timeout=2147483648ms",
         "database.statement_timeout=25d",
         "database.pool_size=0",
+        "database.max_connection_age=366d",
+        "http.body_limit=0",
+        "http.body_timeout=2d",
         "http.workers=0",
         "http.workers=513",
         "app.public_url=office.example",
         "app.public_url=https://office.example/app",
+        "log.level=warning",
+        "log.level=info,loud",
+        "modules=directory,directory",
+        "app.login_path=javascript:alert(1)",
+        "app.login_path=",
+        "app.console_path=//office.example",
+        "app.allowed_origins=*",
     ]);
 }
 
@@ -118,11 +128,60 @@ fn unusable_values_of_accounts_are_rejected_before_anything_starts() {
         "auth.access_token_ttl=0s",
         "auth.session_ttl=0s",
         "auth.remember_ttl=0s",
+        "auth.session_ttl=99999999d",
+        "auth.identity_cache_ttl=99999999999999d",
+        "auth.sessions_per_user=-1",
         "auth.reset.ttl=0s",
         "auth.invite.ttl=0s",
         "auth.login.max_candidates=0",
         "auth.password.min_length=257",
     ]);
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_named_with_its_source() {
+    let folder = Folder::new();
+    folder.write("xml.toml", "[log]\nformat = 'xml'\n");
+    let variable = ("BACKOFFICE__HTTP__BODY_TIMEOUT", "abc");
+
+    let flag = errors(&folder.run(&["config", "--set", "http.listen=x"]));
+    let environment = errors(&folder.run_with(&["config"], &[variable]));
+    let file = errors(&folder.run(&["config", "--config", "xml.toml"]));
+
+    for (reported, key, source) in [
+        (flag, "http.listen: ", "the command line"),
+        (environment, "http.body_timeout: invalid duration `abc`", variable.0),
+        (file, "log.format: ", "xml.toml"),
+    ] {
+        assert!(reported.contains(key) && reported.contains(source), "{reported}");
+    }
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn a_rate_limit_is_named_in_quotes() {
+    let folder = Folder::new();
+    folder.write("limits.toml", "[rate_limits.limits]\n\"auth.login.ip\" = \"50/60\"\n");
+    let table = r#"{"auth.login.ip"="50/60"}"#;
+    let flag = format!("rate_limits.limits={table}");
+
+    for found in [
+        folder.run(&["config", "--config", "limits.toml"]),
+        folder.run_with(&["config"], &[("BACKOFFICE__RATE_LIMITS__LIMITS", table)]),
+        folder.run(&["config", "--set", &flag]),
+    ] {
+        let found = text(&found);
+        assert!(
+            found.contains(r#"rate_limits.limits."auth.login.ip" = "50/60""#),
+            "{found}"
+        );
+    }
+    let unquoted = errors(&folder.run(&["config", "--set", "rate_limits.limits.auth.login.account_ip=3/600"]));
+    let remedy = r#"rate_limits.limits={"auth.login.ip"="50/60"}"#;
+    assert!(
+        unquoted.contains("rate_limits.limits: `auth`") && unquoted.contains(remedy),
+        "{unquoted}"
+    );
 }
 
 #[test]
@@ -217,6 +276,38 @@ fn keys_are_rotated_one_pair_at_a_time() {
     assert!(jwt.contains("[auth.jwt]"), "{written}");
     assert_eq!(jwt.matches("kid =").count(), 1);
     assert_eq!(consent.matches("kid =").count(), 2, "the new one and the one before");
+}
+
+#[test]
+fn keys_that_are_set_elsewhere_are_not_rotated() {
+    let folder = Folder::new();
+    let secret = "s".repeat(32);
+    let keys = format!("[{{kid = 'a', secret = '{secret}'}}]");
+    // Named like the file of the generated secrets.
+    std::fs::create_dir(folder.path("etc")).expect("a folder");
+    let file = format!("[auth.jwt]\nkeys = {keys}\n[auth.consent]\nkeys = {keys}\n[vault]\nkeys = {keys}\n");
+    folder.write("etc/secrets.toml", &file);
+
+    for (secret, section) in [("jwt", "auth.jwt"), ("consent", "auth.consent"), ("vault", "vault")] {
+        let rotate = ["secrets", "rotate", secret];
+        let variable = format!("BACKOFFICE__{}__KEYS", section.to_uppercase().replace('.', "__"));
+        let list = format!("{section}.keys={keys}");
+        let table = format!("{section}={{keys = {keys}}}");
+        let with = |option: &str, value: &str| folder.run(&[&rotate[..], &[option, value]].concat());
+
+        for (output, source) in [
+            (with("--config", "etc/secrets.toml"), "etc/secrets.toml"),
+            (folder.run_with(&rotate, &[(&variable, &keys)]), variable.as_str()),
+            (with("--set", &list), "the command line"),
+            (with("--set", &table), "the command line"),
+        ] {
+            let reported = errors(&output);
+            assert!(!output.status.success(), "{section}: {source}");
+            let expected = format!("{section}.keys: set in {source}: put a new key second there");
+            assert!(reported.contains(&expected), "{reported}");
+        }
+    }
+    assert!(!folder.path("var/secrets.toml").exists());
 }
 
 #[test]

@@ -89,3 +89,22 @@ async fn invalid_organizations_are_reported() {
     assert!(blank.contains("name: must not be blank"), "{blank}");
     assert_eq!(names(&office.json(&["organization", "list"])), ["Acme", "Main"]);
 }
+
+#[cfg(all(feature = "alerts", feature = "business-rules"))]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_for_one_tenant_reject_a_tenant_that_does_not_exist() {
+    let (office, _database) = office().await;
+    let main = office.json(&["tenant", "list"])[0]["id"].clone();
+    let main = main.as_str().expect("an id");
+
+    for command in [["alerts", "recompute"], ["webhooks", "list"]] {
+        for unknown in ["Nobody", "019aae20-0000-7000-8000-000000000001"] {
+            let rejected = office.rejected(&[&command[..], &["--tenant", unknown]].concat());
+            let expected = format!("tenant `{unknown}` does not exist");
+            assert!(rejected.contains(&expected), "{rejected}");
+        }
+        for known in ["Main", main] {
+            office.json(&[&command[..], &["--tenant", known]].concat());
+        }
+    }
+}

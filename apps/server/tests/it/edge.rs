@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::connection::Connection;
-use crate::office::{ADMINISTRATOR, NO_LIMITS, PASSWORD, office, sign_in};
+use crate::office::{ADMINISTRATOR, NO_LIMITS, Office, PASSWORD, office, sign_in};
 use crate::server::Server;
 
 /// Longer than any step takes, however busy the machine is.
@@ -77,6 +77,28 @@ async fn acc_44_f1_unfinished_sign_ins_lock_no_user_out() {
         stream.read_to_end(&mut rest).expect("the connection is closed");
     }
     every_caller_gets_a_response(&server);
+}
+
+/// Sends what is not HTTP and returns the log.
+async fn log_of_malformed(office: &Office, variables: &[(&str, &str)]) -> String {
+    let server = office.serve(variables).await;
+    let mut stream = begin(server.api, "malformed\r\n\r\n");
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).expect("the connection is closed");
+    let response = String::from_utf8_lossy(&response);
+    assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+    server.log()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn malformed_requests_are_not_logged_as_errors() {
+    let (office, _database) = office().await;
+
+    let by_default = log_of_malformed(&office, &[]).await;
+    let named = log_of_malformed(&office, &[("BACKOFFICE__LOG__LEVEL", "info,actix_http=error")]).await;
+
+    assert!(!by_default.contains("ERROR"), "{by_default}");
+    assert!(named.contains("stream error"), "{named}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

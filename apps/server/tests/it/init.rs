@@ -1,9 +1,9 @@
 //! The commands that set up an installation, run repeatedly.
 
 use backoffice_test_support::TestDatabase;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Folder, text};
+use crate::support::{Folder, errors, text};
 
 async fn database() -> TestDatabase {
     TestDatabase::create(&backoffice_server::modules::compiled()).await
@@ -47,6 +47,39 @@ async fn acc_40_init_twice_creates_one_tenant() {
     assert_eq!(kept, secrets, "the keys stay as they are");
 }
 
+#[cfg(feature = "auth")]
+#[actix_web::test]
+async fn a_rejected_administrator_leaves_no_tenant() {
+    let (folder, database) = (Folder::new(), database().await);
+    let url = database.application_url();
+    folder.write("short", "short");
+    folder.write("password", "serves-Twice-4711");
+    let init = |tenant: &str, email: &str, password: &str| {
+        let arguments = [
+            "init",
+            "--tenant",
+            tenant,
+            "--email",
+            email,
+            "--password-file",
+            password,
+        ];
+        folder.run_with(&arguments, &[("BACKOFFICE__DATABASE__URL", &url)])
+    };
+    let tenants = async || database.rows("select name from directory_tenants").await;
+
+    let short = init("Typo Ltd", "boss@x.example", "short");
+    let invalid = init("Typo Ltd", "boss", "password");
+
+    assert!(!short.status.success() && !invalid.status.success());
+    assert!(errors(&short).contains("Password does not meet"), "{}", errors(&short));
+    assert!(errors(&invalid).contains("e-mail address"), "{}", errors(&invalid));
+    assert_eq!(tenants().await, [Value::Null; 0]);
+    let created = text(&init("Right Ltd", "boss@x.example", "password"));
+    assert_eq!(tenants().await, [json!({"name": "Right Ltd"})]);
+    assert!(created.contains("(as given)") && !created.contains("curl"), "{created}");
+}
+
 #[actix_web::test]
 async fn acc_40_roles_sync_adds_what_is_new_and_returns_nothing_that_was_taken_away() {
     let (folder, database) = (Folder::new(), database().await);
@@ -86,4 +119,64 @@ async fn acc_40_roles_sync_adds_what_is_new_and_returns_nothing_that_was_taken_a
         synchronized,
         "the second time there is nothing to add"
     );
+}
+
+const WITHOUT_ACCOUNTS: [&str; 2] = ["--set", "modules=[\"directory\"]"];
+
+/// Returns the roles that the users of a tenant hold, and the seeded roles that the tenant has.
+async fn roles_in(database: &TestDatabase, tenant: &str) -> [Vec<Value>; 2] {
+    let tenant = format!("(select id from directory_tenants where name = '{tenant}')");
+    let held = "join auth_user_roles l on l.role_tenant_id = r.tenant_id and l.role_id = r.id";
+    let names = async |joined: &str| {
+        let query = format!(
+            "select r.seeded_as from auth_roles r {joined} \
+             where r.tenant_id = {tenant} and r.seeded_as in ('admin', 'employee') order by r.seeded_as"
+        );
+        let rows = database.rows(&query).await;
+        rows.into_iter().map(|row| row["seeded_as"].clone()).collect::<Vec<_>>()
+    };
+    [names(held).await, names("").await]
+}
+
+#[actix_web::test]
+async fn a_tenant_from_before_accounts_gets_its_roles_with_the_first_administrator() {
+    let (folder, database) = (Folder::new(), database().await);
+    run(&folder, &database, &[&["init"], &WITHOUT_ACCOUNTS[..]].concat());
+    let before = roles_in(&database, "Main").await;
+
+    run(&folder, &database, &["init", "--generate"]);
+
+    assert!(before.iter().all(Vec::is_empty), "{before:?}");
+    let [held, all] = roles_in(&database, "Main").await;
+    assert_eq!(held, ["admin"]);
+    assert_eq!(all, ["admin", "employee"]);
+}
+
+#[actix_web::test]
+async fn roles_sync_creates_the_roles_of_a_tenant_from_before_accounts() {
+    let (folder, database) = (Folder::new(), database().await);
+    run(&folder, &database, &["init", "--generate"]);
+    run(
+        &folder,
+        &database,
+        &[&["tenant", "create", "Late"], &WITHOUT_ACCOUNTS[..]].concat(),
+    );
+    let before = roles_in(&database, "Late").await;
+
+    run(&folder, &database, &["roles", "sync", "--tenant", "Late"]);
+    let user = [
+        "user",
+        "create",
+        "late@example.com",
+        "--tenant",
+        "Late",
+        "--role",
+        "admin",
+    ];
+    run(&folder, &database, &[&user[..], &["--generate"]].concat());
+
+    assert!(before.iter().all(Vec::is_empty), "{before:?}");
+    let [held, all] = roles_in(&database, "Late").await;
+    assert_eq!(held, ["admin"]);
+    assert_eq!(all, ["admin", "employee"]);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, errors, text};
+use crate::support::{Folder, errors, program, text};
 
 #[test]
 fn modules_lists_what_is_compiled_in() {
@@ -45,6 +45,36 @@ fn openapi_is_a_document_of_the_enabled_modules() {
     let paths = |document: &Value| document["paths"].as_object().map_or(0, serde_json::Map::len);
     assert_eq!(paths(&none), 0);
     assert!(backoffice_server::modules::compiled().is_empty() || paths(&all) > 0);
+}
+
+#[test]
+fn a_command_whose_reader_has_ended_ends_quietly() {
+    let folder = Folder::new();
+    for command in ["openapi", "modules", "config"] {
+        let mut program = program(&folder);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+
+        let output = program.arg(command).stdout(writer).output().expect("the program runs");
+
+        assert_eq!(errors(&output), "", "{command}");
+        assert_eq!(output.status.code(), Some(141), "{command}");
+    }
+}
+
+#[test]
+fn the_doctor_expects_no_public_url_of_an_untouched_installation() {
+    let folder = Folder::new();
+    let report = |arguments: &[&str]| {
+        let output = folder.run(&[&["doctor"], arguments].concat());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+
+    let untouched = report(&[]);
+    let plain = report(&["--set", "app.public_url=http://office.example"]);
+
+    assert!(untouched.contains("none: links lead to the listener"), "{untouched}");
+    assert!(plain.contains("http://office.example is not https"), "{plain}");
 }
 
 #[test]

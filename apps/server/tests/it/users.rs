@@ -6,6 +6,25 @@ use crate::office::{ADMINISTRATOR, office};
 use crate::support::text;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invitation_without_mail_creates_no_user() {
+    let (office, _database) = office().await;
+    let invite = ["user", "create", "new@example.com", "--invite"];
+    let again = ["user", "set-password", "new@example.com", "--invite"];
+    let without_mail = ["--set", "mail.transport=none"];
+
+    let rejected = office.rejected(&[&invite[..], &without_mail].concat());
+
+    assert!(rejected.contains("mail.transport: is `none`"), "{rejected}");
+    let created = office.json(&invite);
+    assert_eq!(
+        (&created["emailSent"], office.mails_to("new@example.com")),
+        (&json!(true), 1)
+    );
+    let rejected = office.rejected(&[&again[..], &without_mail].concat());
+    assert!(rejected.contains("mail.transport: is `none`"), "{rejected}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_of_the_platform_is_named_beside_one_of_a_tenant_with_the_same_address() {
     let (office, _database) = office().await;
     let of_platform = ["--platform", "--invite"];
