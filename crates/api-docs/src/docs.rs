@@ -15,6 +15,8 @@ use utoipa_swagger_ui::Config;
 
 /// Path of the document, relative to the page.
 const DOCUMENT: &str = "../openapi.json";
+/// Lets the page be as wide as the screen of a phone.
+const VIEWPORT: &str = r#"<meta name="viewport" content="width=device-width, initial-scale=1">"#;
 
 /// Bytes with their entity tag.
 #[derive(Debug, Clone)]
@@ -84,7 +86,7 @@ impl Docs {
     }
 
     /// Returns a file of the API browser, `""` being the page: as it is in the program, where most files are compressed, or inflated for a
-    /// client that does not accept gzip.
+    /// client that does not accept gzip. The page is small, and always inflated.
     ///
     /// # Errors
     /// 500 for a file of the program that can't be inflated.
@@ -97,11 +99,13 @@ impl Docs {
             Cow::Borrowed(bytes) => Bytes::from_static(bytes),
             Cow::Owned(bytes) => Bytes::from(bytes),
         };
-        let compressed = file.gzpipped && accepts_gzip;
-        let bytes = match file.gzpipped && !accepts_gzip {
+        let is_page = matches!(name, "" | "index.html");
+        let compressed = file.gzpipped && accepts_gzip && !is_page;
+        let bytes = match file.gzpipped && !compressed {
             true => self.inflated(name, &stored)?,
             false => stored,
         };
+        let bytes = if is_page { with_viewport(&bytes) } else { bytes };
         Ok(Some(File {
             bytes,
             content_type: file.content_type,
@@ -125,6 +129,12 @@ impl Docs {
     }
 }
 
+/// Adds to the page that it is as wide as the screen of a phone.
+fn with_viewport(page: &[u8]) -> Bytes {
+    let page = String::from_utf8_lossy(page);
+    page.replacen("<title>", &format!("{VIEWPORT}<title>"), 1).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +155,18 @@ mod tests {
                 "{name}: {text}"
             );
         }
+    }
+
+    #[test]
+    fn the_page_is_as_wide_as_the_screen() {
+        let docs = Docs::new("1".to_owned());
+
+        for name in ["", "index.html"] {
+            let text = text(&docs, name);
+            assert!(text.contains(&format!("{VIEWPORT}<title>")), "{text}");
+        }
+        let page = docs.file("", true).expect("readable").expect("a file");
+        assert!(!page.compressed);
     }
 
     #[test]

@@ -12,18 +12,19 @@ use serde::{Deserialize, Deserializer};
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
     /// Life of an access token; never beyond its session. Default 8 h.
-    #[serde(deserialize_with = "access_token_ttl")]
+    #[serde(deserialize_with = "lifetime")]
     pub access_token_ttl: Duration,
     /// Life of a session. Default 8 h.
-    #[serde(deserialize_with = "session_ttl")]
+    #[serde(deserialize_with = "lifetime")]
     pub session_ttl: Duration,
     /// Life of a remembered session. Default 30 days.
-    #[serde(deserialize_with = "remember_ttl")]
+    #[serde(deserialize_with = "lifetime")]
     pub remember_ttl: Duration,
-    /// Most sessions of one user; a further one ends the oldest. Default 50.
+    /// Most sessions of one user, at least 1; a further one ends the oldest. Default 50.
+    #[serde(deserialize_with = "sessions_per_user")]
     pub sessions_per_user: i64,
     /// Life of a cached identity. Default 30 s.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "identity_cache_ttl")]
     pub identity_cache_ttl: Duration,
     /// Access tokens.
     pub jwt: JwtConfig,
@@ -117,7 +118,7 @@ pub struct Argon2Config {
 pub struct LoginConfig {
     /// Most accounts of one address that are tried, at least 1. Default 5.
     pub max_candidates: i64,
-    /// Minimum time between a request and the response to a failed sign-in. Default 250 ms.
+    /// Minimum time between a request and the response to a failed sign-in, at most 1 min. Default 250 ms.
     #[serde(deserialize_with = "duration")]
     pub failure_floor: Duration,
     /// Destination of a sign-in without `redirect`; empty = none. Default `/`.
@@ -158,26 +159,39 @@ fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
 
 /// Shortest lifetime: tokens and cookies count whole seconds.
 const SHORTEST: Duration = Duration::from_secs(1);
+/// Longest lifetime: 36,500 days. The database and the responses can represent the time of its end.
+const LONGEST: Duration = Duration::from_secs(36_500 * 24 * 3600);
+/// Longest `auth.login.failure_floor`.
+const LONGEST_FLOOR: Duration = Duration::from_secs(60);
 
-/// Reads a lifetime. The error of a section names the section only, so this one names the setting.
-fn lifetime<'de, D: Deserializer<'de>>(setting: &str, deserializer: D) -> Result<Duration, D::Error> {
+/// Reads a lifetime. The error of the section names the setting.
+fn lifetime<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let read = duration(deserializer)?;
-    match read < SHORTEST {
-        true => Err(D::Error::custom(ConfigError::new(setting, "must be at least 1s"))),
-        false => Ok(read),
+    check_lifetime(read).map_err(D::Error::custom)?;
+    Ok(read)
+}
+
+fn check_lifetime(life: Duration) -> Result<(), &'static str> {
+    match (SHORTEST..=LONGEST).contains(&life) {
+        true => Ok(()),
+        false => Err("must be at least 1s and at most 36500d"),
     }
 }
 
-fn access_token_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    lifetime("auth.access_token_ttl", deserializer)
+fn identity_cache_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let read = duration(deserializer)?;
+    match read <= LONGEST {
+        true => Ok(read),
+        false => Err(D::Error::custom("must be at most 36500d")),
+    }
 }
 
-fn session_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    lifetime("auth.session_ttl", deserializer)
-}
-
-fn remember_ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    lifetime("auth.remember_ttl", deserializer)
+fn sessions_per_user<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let read = i64::deserialize(deserializer)?;
+    match read >= 1 {
+        true => Ok(read),
+        false => Err(D::Error::custom("must be at least 1")),
+    }
 }
 
 fn password<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PasswordConfig, D::Error> {
@@ -204,21 +218,23 @@ impl PasswordConfig {
 }
 
 impl LoginConfig {
-    /// Rejects a number with which no user could sign in.
+    /// Rejects a number with which no user could sign in, and a floor that holds back requests for too long.
     fn checked(self) -> Result<Self, ConfigError> {
         if self.max_candidates < 1 {
             return Err(ConfigError::new("auth.login.max_candidates", "must be at least 1"));
+        }
+        if self.failure_floor > LONGEST_FLOOR {
+            return Err(ConfigError::new("auth.login.failure_floor", "must be at most 1m"));
         }
         Ok(self)
     }
 }
 
 impl LinkConfig {
-    /// Rejects a link without a token, and a token without a life. `setting` is the one of the link.
+    /// Rejects a link without a token, and a life of the token that is too short or too long. `setting` is the one of the link.
     pub(crate) fn check(&self, setting: &str) -> Result<(), ConfigError> {
-        if self.ttl.is_some_and(|ttl| ttl < SHORTEST) {
-            let setting = setting.replace(".link", ".ttl");
-            return Err(ConfigError::new(setting, "must be at least 1s"));
+        if let Some(ttl) = self.ttl {
+            check_lifetime(ttl).map_err(|rule| ConfigError::new(setting.replace(".link", ".ttl"), rule))?;
         }
         match self.link.contains("{token}") {
             true => Ok(()),
@@ -377,8 +393,17 @@ mod tests {
             ("access_token_ttl = '0s'", "auth.access_token_ttl"),
             ("session_ttl = 0", "auth.session_ttl"),
             ("remember_ttl = '999ms'", "auth.remember_ttl"),
+            ("access_token_ttl = '36501d'", "auth.access_token_ttl"),
+            ("session_ttl = '99999999d'", "auth.session_ttl"),
+            ("remember_ttl = 18446744073709551", "auth.remember_ttl"),
+            ("identity_cache_ttl = '99999999999999d'", "auth.identity_cache_ttl"),
+            ("sessions_per_user = 0", "auth.sessions_per_user"),
+            ("sessions_per_user = -1", "auth.sessions_per_user"),
             ("reset.ttl = '0s'", "auth.reset.ttl"),
+            ("reset.ttl = '36501d'", "auth.reset.ttl"),
             ("invite.ttl = '0s'", "auth.invite.ttl"),
+            ("invite.ttl = '36501d'", "auth.invite.ttl"),
+            ("login.failure_floor = '61s'", "auth.login.failure_floor"),
             ("login.max_candidates = 0", "auth.login.max_candidates"),
             ("login.max_candidates = -1", "auth.login.max_candidates"),
             ("password.min_length = 257", "auth.password.min_length"),
@@ -388,6 +413,16 @@ mod tests {
             let error = read(&format!("[auth]\n{text}\n")).expect_err("unusable");
             assert!(error.to_string().contains(named), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn the_largest_usable_values_are_read() {
+        let text = "[auth]\naccess_token_ttl = '36500d'\nsession_ttl = '36500d'\nremember_ttl = '36500d'\n\
+            identity_cache_ttl = '36500d'\nreset.ttl = '36500d'\ninvite.ttl = '36500d'\nlogin.failure_floor = '1m'\n";
+
+        let config = read(text).expect("usable");
+
+        assert_eq!((config.session_ttl, config.identity_cache_ttl), (LONGEST, LONGEST));
     }
 
     #[test]

@@ -247,6 +247,15 @@ impl From<Error> for backoffice_core::Error {
     }
 }
 
+/// Maps the failed deletion of a row to which rows of other tables refer to the rejection `meaning`. The rows of a module that is not enabled remain, and
+/// its interceptors do not run.
+pub(crate) fn on_reference(meaning: Error) -> impl Fn(backoffice_core::Error) -> backoffice_core::Error {
+    move |error| match error.violated_constraint() {
+        Some(constraint) if constraint.ends_with("_fkey") => meaning.clone().into(),
+        _ => error,
+    }
+}
+
 /// Maps the violation of a unique or foreign key to the rejection `meaning`.
 pub(crate) fn on_violation(
     constraint: &'static str,

@@ -10,6 +10,7 @@ mod error;
 mod foreign;
 mod http;
 mod interceptors;
+mod login_address;
 mod mails;
 mod navigation;
 mod pages;
@@ -35,8 +36,9 @@ pub use config::AuthConfig;
 pub use email::{is_valid as is_valid_address, normalized as normalized_address};
 pub use error::Error;
 pub use http::fields::AccountEmail;
+pub use login_address::login_address;
 pub use mails::letters::{Letter, UserMail, is_configured as is_mail_configured, is_foreign_origin, mail_user};
-pub use pages::{PageContent, Site};
+pub use pages::{PageContent, Site, Visit};
 pub use roles::grants::{Acl, AclInput};
 pub use roles::holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
 pub use roles::seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
@@ -48,8 +50,8 @@ pub use sessions::revocation::{Subject, revoke};
 pub use sidebar::SidebarSettings;
 pub use sidebar::query::lock_user;
 pub use users::administration::{
-    AccountSummary, NewAccount, create_account, find_account, generate_password, list_accounts, send_link, set_active,
-    set_password,
+    AccountSummary, NewAccount, check_account, create_account, find_account, generate_password, list_accounts,
+    send_link, set_active, set_password,
 };
 pub use users::commands::{FirstConsent, FirstUser};
 pub use users::feature_holders::find_holders;

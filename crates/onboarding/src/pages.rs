@@ -4,15 +4,15 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, REFERRER_POLICY, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use backoffice_auth::{Accounts, PageContent};
+use backoffice_auth::{Accounts, PageContent, Visit, is_mail_configured};
 use backoffice_core::http::{Pages, Raw, Response};
-use backoffice_core::{Call, Detail, Error, Platform, Result, Runtime};
+use backoffice_core::{Call, Detail, Error, Rejection, Result, Runtime};
 use std::sync::Arc;
 
 use crate::form::Submission;
 use crate::http::cookie_token;
 use crate::model::{COMPLETED, FAILED, PENDING, PROCESSING};
-use crate::sign_up::{self, FORM, PREPARING, SignUp};
+use crate::sign_up::{self, CONFIRMED, FORM, PREPARING, SignUp, VERIFY};
 use crate::texts::{PageTexts, Texts};
 use crate::{query, token};
 
@@ -30,9 +30,8 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
     }
     let of_form = Arc::clone(&sign_up);
     pages.get(FORM, move |request: HttpRequest, runtime: web::Data<Runtime>| {
-        let empty = Submission::default();
-        let page = form(&of_form, &runtime.platform, &request, StatusCode::OK, &empty, &[]);
-        std::future::ready(response(page.map(with_origin)))
+        let sign_up = Arc::clone(&of_form);
+        async move { response(start(&sign_up, &runtime, &request).await.map(with_origin)) }
     });
     pages.get(PREPARING, move |request: HttpRequest, runtime: web::Data<Runtime>| {
         let sign_up = Arc::clone(&sign_up);
@@ -97,17 +96,34 @@ struct FormPage<'a> {
     login: String,
 }
 
+/// Writes the page with the empty form, or the advice that persons can't sign up now.
+async fn start(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -> Result<Raw> {
+    let call = Call::internal(runtime);
+    if is_mail_configured(&call) {
+        return form(sign_up, &call, request, StatusCode::OK, &Submission::default(), &[]).await;
+    }
+    let visit = sign_up.visit(&call, request).await?;
+    let texts = &Texts::of(visit.language_code()).pages;
+    let page = NoticePage {
+        title: texts.sign_up_title,
+        text: texts.unavailable,
+        links: vec![(texts.to_sign_in, sign_up::login_url(call.platform(), None))],
+    };
+    notice(&visit, StatusCode::OK, &page, None, FORM)
+}
+
 /// Writes the page with the form, with the given values and the problems with them. Passwords are not shown again.
-pub(crate) fn form(
+pub(crate) async fn form(
     sign_up: &SignUp,
-    platform: &Platform,
+    call: &Call,
     request: &HttpRequest,
     status: StatusCode,
     given: &Submission,
     details: &[Detail],
 ) -> Result<Raw> {
-    let site = sign_up.site(platform)?;
-    let texts = Texts::of(site.language(request));
+    let platform = call.platform();
+    let visit = sign_up.visit(call, request).await?;
+    let texts = Texts::of(visit.language_code());
     let accounts = platform.provided().get::<Accounts>();
     let length = accounts.map_or((8, 256), |accounts| accounts.password_length());
     let rules = with_length(texts.pages.password_rules, length);
@@ -173,9 +189,9 @@ pub(crate) fn form(
         title: page.sign_up_title,
         html,
         refresh: None,
-        here: Some(FORM),
+        here: Some(FORM.to_owned()),
     };
-    site.page(request, status, &content)
+    visit.page(status, &content)
 }
 
 fn with_length(text: &str, (min, max): (usize, usize)) -> String {
@@ -192,96 +208,147 @@ struct PasswordPage<'a> {
 }
 
 /// Writes the page that asks for the password of the submission.
-pub(crate) fn password(
+pub(crate) async fn password(
     sign_up: &SignUp,
-    platform: &Platform,
+    call: &Call,
     request: &HttpRequest,
     status: StatusCode,
     token: &str,
     is_wrong: bool,
 ) -> Result<Raw> {
-    let site = sign_up.site(platform)?;
-    let texts = &Texts::of(site.language(request)).pages;
+    let visit = sign_up.visit(call, request).await?;
+    let texts = &Texts::of(visit.language_code()).pages;
     let html = rendered(&PasswordPage { texts, token, is_wrong })?;
     let content = PageContent {
         title: texts.verify_title,
         html,
-        ..PageContent::default()
+        refresh: None,
+        here: Some(format!("{VERIFY}?token={token}")),
     };
-    site.page(request, status, &content)
+    visit.page(status, &content)
 }
 
 #[derive(Template)]
 #[template(path = "notice.html")]
-struct NoticePage<'a> {
-    title: &'a str,
-    text: &'a str,
-    link: Option<(&'a str, String)>,
+struct NoticePage {
+    title: &'static str,
+    text: &'static str,
+    links: Vec<(&'static str, String)>,
+}
+
+/// Writes a page with a text, which `here` shows in another language.
+fn notice(
+    visit: &Visit<'_>,
+    status: StatusCode,
+    page: &NoticePage,
+    refresh: Option<(u32, String)>,
+    here: &str,
+) -> Result<Raw> {
+    let content = PageContent {
+        title: page.title,
+        html: rendered(page)?,
+        refresh,
+        here: Some(here.to_owned()),
+    };
+    visit.page(status, &content)
 }
 
 /// Writes a page that leads to an address at once.
-pub(crate) fn leading_to(
+pub(crate) async fn leading_to(
     sign_up: &SignUp,
-    platform: &Platform,
+    call: &Call,
     request: &HttpRequest,
     status: StatusCode,
     address: String,
 ) -> Result<Raw> {
-    let site = sign_up.site(platform)?;
-    let texts = &Texts::of(site.language(request)).pages;
-    let html = rendered(&NoticePage {
+    let visit = sign_up.visit(call, request).await?;
+    let texts = &Texts::of(visit.language_code()).pages;
+    let page = NoticePage {
         title: texts.leading_title,
         text: texts.leading_text,
-        link: Some((texts.go_on, address.clone())),
-    })?;
-    let content = PageContent {
-        title: texts.leading_title,
-        html,
-        refresh: Some((0, address)),
-        here: Some(FORM),
+        links: vec![(texts.go_on, address.clone())],
     };
-    site.page(request, status, &content)
+    notice(&visit, status, &page, Some((0, address)), FORM)
+}
+
+/// Writes a rejection as a page.
+pub(crate) fn rejection(sign_up: &SignUp, call: &Call, request: &HttpRequest, rejection: &Rejection) -> Result<Raw> {
+    let visit = sign_up.site(call.platform())?.visit_of_rejected(request);
+    let texts = &Texts::of(visit.language_code()).pages;
+    let (text, is_final) = match rejection.status {
+        StatusCode::TOO_MANY_REQUESTS => (texts.too_many, false),
+        StatusCode::NOT_FOUND => (texts.unavailable, true),
+        status if status.is_server_error() => (texts.unavailable, false),
+        _ => (texts.unreadable, false),
+    };
+    let page = NoticePage {
+        title: texts.rejected_title,
+        text,
+        links: if is_final {
+            Vec::new()
+        } else {
+            vec![(texts.again, FORM.to_owned())]
+        },
+    };
+    notice(&visit, rejection.status, &page, None, FORM)
+}
+
+/// Whether the browser has confirmed a request that it need not have submitted.
+fn has_confirmed(request: &HttpRequest) -> bool {
+    request.query_string().split('&').any(|part| part == "status=confirmed")
 }
 
 /// Writes the page that waits for the mail and for the tenant of the request whose status token is in the cookie.
 async fn preparing(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -> Result<Raw> {
-    let (platform, call) = (&*runtime.platform, Call::internal(runtime));
-    let site = sign_up.site(platform)?;
-    let texts = &Texts::of(site.language(request)).pages;
+    let call = Call::internal(runtime);
+    let platform = call.platform();
+    let visit = sign_up.visit(&call, request).await?;
+    let texts = &Texts::of(visit.language_code()).pages;
+    let sign_in = |tenant| (texts.to_sign_in, sign_up::login_url(platform, tenant));
+    if has_confirmed(request) {
+        let page = NoticePage {
+            title: texts.elsewhere_title,
+            text: texts.elsewhere_text,
+            links: vec![sign_in(None)],
+        };
+        return notice(&visit, StatusCode::OK, &page, None, CONFIRMED);
+    }
     let stored = match cookie_token(request).and_then(|token| token::hash_of(&token)) {
         Some(hash) => query::by_status_token(&call, &hash).await?,
         None => None,
     };
     let status = stored.as_ref().map(|stored| stored.request.status_at(call.now));
-    let again = || Some((texts.again, FORM.to_owned()));
+    let again = || (texts.again, FORM.to_owned());
     let here = || sign_up::public(platform, PREPARING);
-    let (title, text, link, refresh) = match status {
-        Some(PENDING) => (texts.sent_title, texts.sent_text, None, Some((LOOK_FOR_MAIL, here()))),
+    let (title, text, links, refresh) = match status {
+        Some(PENDING) => (texts.sent_title, texts.sent_text, vec![], Some((LOOK_FOR_MAIL, here()))),
         Some(PROCESSING) => (
             texts.preparing_title,
             texts.preparing_text,
-            None,
+            vec![],
             Some((LOOK_FOR_TENANT, here())),
         ),
         Some(COMPLETED) => {
             let tenant = stored.as_ref().and_then(|stored| stored.request.new_tenant_id);
-            let login = sign_up::login_url(platform, tenant);
-            let link = Some((texts.to_sign_in, login.clone()));
-            (texts.ready_title, texts.ready_text, link, Some((1, login)))
+            let link = sign_in(tenant);
+            let refresh = Some((1, link.1.clone()));
+            (texts.ready_title, texts.ready_text, vec![link], refresh)
         }
-        Some(FAILED) => (texts.failed_title, texts.failed_text, again(), None),
-        None => {
-            let link = Some((texts.to_sign_in, sign_up::login_url(platform, None)));
-            (texts.elsewhere_title, texts.elsewhere_text, link, None)
-        }
-        Some(_) => (texts.expired_title, texts.expired_text, again(), None),
+        Some(FAILED) => (texts.failed_title, texts.failed_text, vec![again()], None),
+        // The cookie lives as long as the request can be confirmed.
+        None => (
+            texts.unknown_title,
+            texts.unknown_text,
+            vec![sign_in(None), again()],
+            None,
+        ),
+        Some(_) => (texts.expired_title, texts.expired_text, vec![again()], None),
     };
-    let html = rendered(&NoticePage { title, text, link })?;
-    let content = PageContent {
-        title,
-        html,
+    notice(
+        &visit,
+        StatusCode::OK,
+        &NoticePage { title, text, links },
         refresh,
-        here: Some(PREPARING),
-    };
-    site.page(request, StatusCode::OK, &content)
+        PREPARING,
+    )
 }

@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
-use backoffice_auth::Site;
+use actix_web::HttpRequest;
+use backoffice_auth::{Site, Visit, login_address};
 use backoffice_core::http::wire_tenant;
-use backoffice_core::{Error, Platform, Result};
+use backoffice_core::{Call, Error, Platform, Result};
 use uuid::Uuid;
 
 use crate::config::OnboardingConfig;
@@ -13,10 +14,12 @@ use crate::config::OnboardingConfig;
 pub(crate) const FORM: &str = "/onboarding";
 /// Path of the page that waits for the tenant.
 pub(crate) const PREPARING: &str = "/onboarding/preparing";
+/// The page that waits, in a browser that has confirmed a request without its cookie.
+pub(crate) const CONFIRMED: &str = "/onboarding/preparing?status=confirmed";
 /// The form, with the advice that a link did not work.
 pub(crate) const INVALID: &str = "/onboarding?status=invalid";
 /// Address of the link in mails.
-const VERIFY: &str = "/api/onboarding/onboarding/verify";
+pub(crate) const VERIFY: &str = "/api/onboarding/onboarding/verify";
 
 /// Configuration and frame of the pages.
 #[derive(Debug)]
@@ -31,6 +34,11 @@ impl SignUp {
             config,
             site: OnceLock::new(),
         }
+    }
+
+    /// Returns the pages for the sender of a request.
+    pub(crate) async fn visit<'a>(&'a self, call: &Call, request: &'a HttpRequest) -> Result<Visit<'a>> {
+        Ok(self.site(call.platform())?.visit(call, request).await)
     }
 
     /// Returns the frame of the pages.
@@ -61,9 +69,6 @@ pub(crate) fn login_url(platform: &Platform, tenant: Option<Uuid>) -> String {
         true => public(platform, path),
         false => path.clone(),
     };
-    match tenant.and_then(wire_tenant) {
-        Some(tenant) if page.contains('?') => format!("{page}&tenant={tenant}"),
-        Some(tenant) => format!("{page}?tenant={tenant}"),
-        None => page,
-    }
+    let query = tenant.and_then(wire_tenant).map(|tenant| format!("tenant={tenant}"));
+    login_address(&page, query.as_deref().unwrap_or_default())
 }

@@ -96,6 +96,12 @@ async fn the_browser_is_served_from_here_alone() {
         page.header("content-security-policy")
             .is_some_and(|policy| policy.starts_with("default-src 'self'"))
     );
+    assert!(
+        page.text()
+            .contains(r#"<meta name="viewport" content="width=device-width, initial-scale=1">"#),
+        "{}",
+        page.text()
+    );
     for file in page
         .text()
         .split('"')

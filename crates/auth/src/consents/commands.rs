@@ -16,7 +16,7 @@ use crate::accounts::Accounts;
 use crate::error::on_violation;
 use crate::schema::auth_consents as consents;
 
-/// Records a user's decision. Repeating the same decision changes nothing.
+/// Records a user's decision. Repeating the same decision changes nothing, unless the stored row does not match its integrity code.
 #[derive(Debug, Clone)]
 pub struct UpdateConsent {
     /// The stored consent, or the one to create.
@@ -32,11 +32,11 @@ pub struct UpdateConsent {
 }
 
 impl UpdateConsent {
-    fn decided(&self, tx: &Tx<'_>, id: Uuid, stored: Option<Consent>) -> Consent {
+    /// Creates the row. Only a `verified` one passes its times on, because the new code would confirm those of any other.
+    fn decided(&self, tx: &Tx<'_>, id: Uuid, before: Option<&Consent>, verified: Option<&Consent>) -> Consent {
         let now = tx.now();
         let call = tx.context().call();
         let stamp = |granted: bool, before| if self.is_granted == granted { Some(now) } else { before };
-        let before = stored.as_ref();
         Consent {
             tenant_id: tx.tenant(),
             id,
@@ -47,8 +47,8 @@ impl UpdateConsent {
             },
             consent_type: self.consent_type.clone(),
             is_granted: self.is_granted,
-            granted_at: stamp(true, before.and_then(|row| row.granted_at)),
-            withdrawn_at: stamp(false, before.and_then(|row| row.withdrawn_at)),
+            granted_at: stamp(true, verified.and_then(|row| row.granted_at)),
+            withdrawn_at: stamp(false, verified.and_then(|row| row.withdrawn_at)),
             source: Some(self.source.to_owned()),
             ip_address: call.ip.map(|ip| ip.to_string()),
             integrity: Vec::new(),
@@ -81,10 +81,12 @@ impl Command for UpdateConsent {
             Target::New { id, .. } => (id, None),
             Target::Existing(id) => (id, stored),
         };
-        if let Some(same) = stored.as_ref().filter(|row| row.is_granted == self.is_granted) {
+        let verified = stored.as_ref().filter(|row| accounts.integrity.fits(row));
+        if let Some(same) = verified.filter(|row| row.is_granted == self.is_granted) {
             return Ok(same.clone());
         }
-        let row = accounts.integrity.sealed(self.decided(tx, id, stored));
+        let row = self.decided(tx, id, stored.as_ref(), verified);
+        let row = accounts.integrity.sealed(row);
         insert_into(consents::table)
             .values(&row)
             .on_conflict((consents::tenant_id, consents::id))

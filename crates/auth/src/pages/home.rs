@@ -8,7 +8,7 @@ use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::{Call, Result, Runtime, Scope};
 
 use super::{Frame, Site, response};
-use crate::foreign;
+use crate::foreign::{self, AddressingTenant};
 use crate::sessions::http::visitor;
 
 pub(super) const PATH: &str = "/";
@@ -48,14 +48,15 @@ async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpRe
     let Some(identity) = identity.filter(|identity| identity.kind == ActorKind::User) else {
         return Ok(redirect(entry_path(site, call, request)));
     };
-    let (tenant, organization) = names(call, &identity).await?;
-    let frame = site.frame(request);
+    let (tenant, organization) = membership(call, &identity).await?;
+    let locales = tenant.as_ref().and_then(|tenant| tenant.locales.as_deref());
+    let frame = site.visit_of(request, locales).frame();
     let texts = frame.texts;
     let page = HomePage {
         frame,
         sign_in: &site.login_path,
         user: identity.name.as_deref().unwrap_or_default(),
-        tenant,
+        tenant: tenant.map(|tenant| tenant.name),
         organization,
         documentation: site.documentation,
     };
@@ -63,15 +64,19 @@ async fn shown(site: &Site, call: &Call, request: &HttpRequest) -> Result<HttpRe
 }
 
 /// Returns the path of the sign-in; for a browser with a session but without an access token, that of the refresh. A browser that sends
-/// an access token, even an invalid one, is not sent to the refresh, so that there is no redirect loop.
+/// an access token, even an invalid one, is not sent to the refresh, so that there is no redirect loop. With `Secure` a token counts under the name by
+/// which the refresh replaces it: another host of the domain may have set the one with the contract's name.
 fn entry_path<'a>(site: &'a Site, call: &Call, request: &HttpRequest) -> &'a str {
-    let may_refresh =
-        request.cookie(AUTH_COOKIE).is_none() && presented_cookie(call, request, SESSION_COOKIE).is_some();
+    let has_token = match call.platform().insecure_cookies() {
+        true => request.cookie(AUTH_COOKIE).is_some(),
+        false => presented_cookie(call, request, AUTH_COOKIE).is_some(),
+    };
+    let may_refresh = !has_token && presented_cookie(call, request, SESSION_COOKIE).is_some();
     if may_refresh { REFRESH } else { &site.login_path }
 }
 
-/// Returns the names of the tenant and the organization of a user; users of the platform have neither.
-async fn names(call: &Call, identity: &Identity) -> Result<(Option<String>, Option<String>)> {
+/// Returns the tenant, and the name of the organization, of a user; users of the platform have neither.
+async fn membership(call: &Call, identity: &Identity) -> Result<(Option<AddressingTenant>, Option<String>)> {
     let scope = Scope::tenant(identity.tenant);
     let connection = call.database().read_briefly(&scope).await?;
     let tenant = foreign::addressing_tenant(&connection, identity.tenant).await?;
@@ -79,10 +84,7 @@ async fn names(call: &Call, identity: &Identity) -> Result<(Option<String>, Opti
         Some(id) => foreign::shown_organization(&connection, &scope, id).await?,
         None => None,
     };
-    Ok((
-        tenant.map(|tenant| tenant.name),
-        organization.map(|organization| organization.name),
-    ))
+    Ok((tenant, organization.map(|organization| organization.name)))
 }
 
 fn redirect(location: &str) -> HttpResponse {

@@ -27,6 +27,7 @@ impl Default for I18n {
 }
 
 /// The languages of the pages: those that are configured and have texts.
+#[derive(Clone)]
 pub(super) struct Locales {
     offered: Vec<&'static Texts>,
     default: &'static Texts,
@@ -43,6 +44,27 @@ impl Locales {
         Self {
             default: default.copied().unwrap_or(offered[0]),
             offered,
+        }
+    }
+
+    /// Returns those that a tenant offers, its first one by default; all without a choice of the tenant.
+    pub(super) fn of_tenant(&self, codes: Option<&[String]>) -> Self {
+        let Some(codes) = codes.filter(|codes| !codes.is_empty()) else {
+            return self.clone();
+        };
+        let offers = |texts: &&'static Texts| codes.iter().any(|code| code == texts.code);
+        Self {
+            offered: self.offered().filter(offers).collect(),
+            default: codes.iter().find_map(|code| self.find(code)).unwrap_or(self.default),
+        }
+    }
+
+    /// Returns the language of a request as the only one.
+    pub(super) fn fixed(&self, request: &HttpRequest) -> Self {
+        let texts = self.of(request);
+        Self {
+            offered: vec![texts],
+            default: texts,
         }
     }
 
@@ -111,5 +133,27 @@ mod tests {
 
         assert_eq!(locales.of(&request).code, "pl");
         assert_eq!(locales.offered().count(), 1);
+    }
+
+    #[test]
+    fn a_tenant_offers_its_own_languages() {
+        let all = Locales::read(&Config::default());
+        let request = TestRequest::default()
+            .insert_header((ACCEPT_LANGUAGE, "en, es;q=0.5"))
+            .to_http_request();
+        for (codes, offered, shown) in [
+            (&[][..], &["en", "pl", "es", "de"][..], "en"),
+            (&["pl", "es"], &["pl", "es"], "es"),
+            (&["pl", "de"], &["pl", "de"], "pl"),
+            (&["de", "pl"], &["pl", "de"], "de"),
+            (&["fr"], &[], "en"),
+        ] {
+            let codes: Vec<String> = codes.iter().map(|code| (*code).to_owned()).collect();
+
+            let locales = all.of_tenant(Some(&codes));
+
+            let codes: Vec<&str> = locales.offered().map(|texts| texts.code).collect();
+            assert_eq!((&codes[..], locales.of(&request).code), (offered, shown));
+        }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use askama::Template;
 use uuid::Uuid;
 
-use super::{Frame, Site, response};
+use super::{Frame, Visit, response};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -17,10 +17,10 @@ struct LoginPage<'a> {
     tenant: Option<Uuid>,
 }
 
-pub(super) fn page(site: &Site, request: &HttpRequest) -> HttpResponse {
-    let query = web::Query::<HashMap<String, String>>::from_query(request.query_string());
+pub(super) fn page(visit: &Visit<'_>) -> HttpResponse {
+    let query = web::Query::<HashMap<String, String>>::from_query(visit.request.query_string());
     let mut query = query.map(web::Query::into_inner).unwrap_or_default();
-    let frame = site.frame(request);
+    let frame = visit.frame();
     let texts = frame.texts;
     let page = LoginPage {
         frame,

@@ -14,9 +14,11 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, VARY};
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use backoffice_core::http::Pages;
-use backoffice_core::{Platform, Runtime};
+use backoffice_core::{Call, Platform, Runtime};
 
 use crate::accounts::Accounts;
+use crate::login_address::login_address;
+use crate::sessions::http::visitor;
 use assets::Assets;
 use locale::Locales;
 use texts::Texts;
@@ -37,8 +39,9 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
     // With a sign-in elsewhere there is no page to declare.
     if let Some(path) = own_path(&site.login_path) {
         let site = Arc::clone(&site);
-        pages.get(path, move |request: HttpRequest| {
-            std::future::ready(login::page(&site, &request))
+        pages.get(path, move |request: HttpRequest, runtime: web::Data<Runtime>| {
+            let site = Arc::clone(&site);
+            async move { login::page(&site.visit(&Call::internal(&runtime), &request).await) }
         });
     }
     if own_path(&site.login_path) != Some(home::PATH) {
@@ -48,8 +51,9 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
             async move { home::page(&site, &runtime, &request).await }
         });
     }
-    pages.get(RESET_PATH, move |request: HttpRequest| {
-        std::future::ready(reset::page(&site, &request))
+    pages.get(RESET_PATH, move |request: HttpRequest, runtime: web::Data<Runtime>| {
+        let site = Arc::clone(&site);
+        async move { reset::page(&site.visit(&Call::internal(&runtime), &request).await) }
     });
 }
 
@@ -60,6 +64,13 @@ pub struct Site {
     assets: Assets,
     documentation: Option<&'static str>,
     password_length: (usize, usize),
+}
+
+/// The pages for one visitor: in their language, and with the languages that they may choose.
+pub struct Visit<'a> {
+    site: &'a Site,
+    request: &'a HttpRequest,
+    locales: Locales,
 }
 
 /// The common parts of a page.
@@ -89,6 +100,12 @@ impl std::fmt::Debug for Site {
     }
 }
 
+impl std::fmt::Debug for Visit<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Visit").finish_non_exhaustive()
+    }
+}
+
 impl Site {
     /// Reads the frame from the configuration; `None` before the module has started.
     #[must_use]
@@ -107,20 +124,45 @@ impl Site {
         })
     }
 
-    fn frame(&self, request: &HttpRequest) -> Frame<'_> {
-        let texts = self.locales.of(request);
-        let query = match request.query_string() {
-            "" => String::new(),
-            query if query.len() > LONGEST_QUERY => String::new(),
-            query => format!("?{query}"),
+    /// Returns the pages for the sender of a request. The tenant of a signed-in user may offer fewer languages than the platform.
+    pub async fn visit<'a>(&'a self, call: &Call, request: &'a HttpRequest) -> Visit<'a> {
+        let locales = visitor::locales(call, request).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "languages of a tenant not read");
+            None
+        });
+        self.visit_of(request, locales.as_deref())
+    }
+
+    /// Returns the pages for the sender of a request whose tenant offers these locales, if it has chosen any.
+    fn visit_of<'a>(&'a self, request: &'a HttpRequest, locales: Option<&[String]>) -> Visit<'a> {
+        Visit {
+            site: self,
+            request,
+            locales: self.locales.of_tenant(locales),
+        }
+    }
+}
+
+impl<'a> Visit<'a> {
+    fn texts(&self) -> &'static Texts {
+        self.locales.of(self.request)
+    }
+
+    fn frame(&self) -> Frame<'a> {
+        let (site, request, texts) = (self.site, self.request, self.texts());
+        let query = request.query_string();
+        let query = if query.len() > LONGEST_QUERY { "" } else { query };
+        let with_query = |path: &str| match query {
+            "" => path.to_owned(),
+            query => format!("{path}?{query}"),
         };
-        let here = format!("{}{query}", request.path());
+        let here = with_query(request.path());
         let language = |offered: &'static Texts| Language {
             texts: offered,
             is_current: offered.code == texts.code,
             href: format!("/api/auth/locale?locale={}&redirect={}", offered.code, encoded(&here)),
         };
-        let (shortest, longest) = self.password_length;
+        let (shortest, longest) = site.password_length;
         let with_length = |text: &str| {
             text.replace("{min}", &shortest.to_string())
                 .replace("{max}", &longest.to_string())
@@ -128,9 +170,9 @@ impl Site {
         Frame {
             texts,
             languages: self.locales.offered().map(language).collect(),
-            assets: &self.assets,
-            login: format!("{}{query}", self.login_path),
-            reset: format!("{RESET_PATH}{query}"),
+            assets: &site.assets,
+            login: login_address(&site.login_path, query),
+            reset: with_query(RESET_PATH),
             rules: with_length(texts.rules),
             too_short: with_length(texts.too_short),
             too_long: with_length(texts.too_long),

@@ -7,7 +7,7 @@ use askama::Template;
 use backoffice_core::http::Raw;
 use backoffice_core::{API_PREFIX, Error, Result};
 
-use super::{Frame, Site, encoded};
+use super::{Frame, Site, Visit, encoded};
 
 /// The contents of a page.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +18,8 @@ pub struct PageContent {
     pub html: String,
     /// The address that the browser opens after so many seconds.
     pub refresh: Option<(u32, String)>,
-    /// The path that shows this page in another language, if it is not that of the request.
-    pub here: Option<&'static str>,
+    /// The path and query that show this page in another language, if they are not those of the request.
+    pub here: Option<String>,
 }
 
 #[derive(Template)]
@@ -31,26 +31,39 @@ struct OtherPage<'a> {
 }
 
 impl Site {
-    /// Returns the code of the language in which the page of this request is shown: that of the cookie, else the one that the browser prefers.
+    /// Returns the pages for the sender of a rejected request, who can't choose a language there: nothing is read about them.
     #[must_use]
-    pub fn language(&self, request: &HttpRequest) -> &'static str {
-        self.locales.of(request).code
+    pub fn visit_of_rejected<'a>(&'a self, request: &'a HttpRequest) -> Visit<'a> {
+        Visit {
+            site: self,
+            request,
+            locales: self.locales.fixed(request),
+        }
+    }
+}
+
+impl Visit<'_> {
+    /// Returns the code of the language in which the pages are shown: that of the cookie, else the one that the browser prefers, else the first one of
+    /// the tenant, else the default.
+    #[must_use]
+    pub fn language_code(&self) -> &'static str {
+        self.texts().code
     }
 
     /// Writes a page, which no cache keeps.
     ///
     /// # Errors
     /// If the template can't be rendered.
-    pub fn page(&self, request: &HttpRequest, status: StatusCode, content: &PageContent) -> Result<Raw> {
-        let mut frame = self.frame(request);
-        if let Some(here) = content.here {
+    pub fn page(&self, status: StatusCode, content: &PageContent) -> Result<Raw> {
+        let mut frame = self.frame();
+        if let Some(here) = &content.here {
             for language in &mut frame.languages {
                 let code = language.texts.code;
                 language.href = format!("/api/auth/locale?locale={code}&redirect={}", encoded(here));
             }
         }
         // The policy of pages that endpoints respond with permits no image.
-        let has_icon = !request.path().starts_with(API_PREFIX);
+        let has_icon = !self.request.path().starts_with(API_PREFIX);
         let language = HeaderValue::from_static(frame.texts.code);
         let html = OtherPage {
             frame,

@@ -1,10 +1,10 @@
 //! Setting a password with the link of a mail, and requesting such a link. The token is in the fragment, which browsers do not send, so the
 //! script decides what to show.
 
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::HttpResponse;
 use askama::Template;
 
-use super::{Frame, Site, response};
+use super::{Frame, Visit, response};
 
 #[derive(Template)]
 #[template(path = "reset.html")]
@@ -12,8 +12,8 @@ struct ResetPage<'a> {
     frame: Frame<'a>,
 }
 
-pub(super) fn page(site: &Site, request: &HttpRequest) -> HttpResponse {
-    let frame = site.frame(request);
+pub(super) fn page(visit: &Visit<'_>) -> HttpResponse {
+    let frame = visit.frame();
     let texts = frame.texts;
     response(&ResetPage { frame }, texts)
 }

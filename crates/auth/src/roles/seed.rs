@@ -17,7 +17,7 @@ use crate::schema::{auth_default_grants as defaults, auth_role_acls as acls, aut
 
 /// The one global role whose ACL has the super-admin flag.
 pub const SUPER_ADMIN_ROLE: &str = "superadmin";
-/// Roles that every tenant starts with, besides those of modules.
+/// Roles that every tenant starts with, besides those of modules. An administrator may delete them.
 pub const TENANT_ROLES: [&str; 2] = ["admin", "employee"];
 
 /// Rejects writes of the super administrators' role, by its reserved name, by any caller but the platform.

@@ -16,8 +16,11 @@ use super::{query, seed};
 use crate::Error;
 use crate::schema::auth_roles as roles;
 
-/// Creates the roles of modules that tenants lack, and gives the seeded roles of all live tenants, or of one, the default grants that they never had.
+/// Creates the seeded roles that tenants lack, and gives the seeded roles of all live tenants, or of one, the default grants that they never had.
 /// Returns the number of grants. A role that was not seeded gets none: if it has the name of a module's role, the module uses it as it is.
+///
+/// A tenant lacks the [`TENANT_ROLES`](crate::TENANT_ROLES) only if it has none of them, because it was created while this module was not enabled. If it
+/// has one, an administrator deleted the other.
 ///
 /// # Errors
 /// If the database can't be reached.
@@ -59,7 +62,7 @@ pub async fn sync_roles(context: &RequestContext, tenant: Option<Uuid>) -> Resul
     Ok(count.into_inner())
 }
 
-/// A role of a module that a tenant lacks.
+/// A role that a tenant lacks.
 #[derive(QueryableByName)]
 struct MissingRole {
     #[diesel(sql_type = SqlUuid)]
@@ -69,20 +72,19 @@ struct MissingRole {
 }
 
 /// Roles that were seeded and then renamed are not missing; nor is a role of this name that a user created.
-const MISSING: &str = "select t.tenant_id, n.name from directory_tenants t cross join unnest($1) as n (name) \
+const MISSING: &str = "select t.tenant_id, n.name from directory_tenants t cross join unnest($1 || $3) as n (name) \
     where t.deleted_at is null and t.tenant_id = t.id and t.id = coalesce($2, t.id) and not exists ( \
-        select from auth_roles r where r.tenant_id = t.id and (r.name_norm = n.name or r.seeded_as = n.name)) \
+        select from auth_roles r where r.tenant_id = t.id \
+        and (r.name_norm = n.name or r.seeded_as = n.name or (n.name = any($3) and r.seeded_as = any($3)))) \
     order by t.tenant_id, n.name";
 
 async fn missing_roles(context: &RequestContext, tenant: Option<Uuid>) -> Result<Vec<MissingRole>> {
     let names: Vec<&str> = seed::roles_of_modules(context.platform()).into_iter().collect();
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
     let mut connection = context.read().await?;
     Ok(sql_query(MISSING)
         .bind::<Array<Text>, _>(names)
         .bind::<Nullable<SqlUuid>, _>(tenant)
+        .bind::<Array<Text>, _>(seed::TENANT_ROLES.to_vec())
         .load(&mut *connection)
         .await?)
 }

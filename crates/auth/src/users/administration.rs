@@ -59,14 +59,27 @@ pub struct AccountSummary {
     pub is_active: bool,
 }
 
+/// Rejects an address or a password with which [`create_account`] would create no account. It does not look for other accounts.
+///
+/// # Errors
+/// 400 for an address that is not valid, or a password that breaks a rule.
+pub fn check_account(context: &RequestContext, address: &str, password: Option<&SecretString>) -> Result<()> {
+    if !email::is_valid(address) {
+        return Err(Rejection::bad_request("The e-mail address is not valid").into());
+    }
+    let accounts: Arc<Accounts> = context.call().provided()?;
+    if let Some(password) = password {
+        accounts.policy.check(password, address)?;
+    }
+    Ok(())
+}
+
 /// Creates an account; returns its id.
 ///
 /// # Errors
 /// The rejections of `POST /auth/users`.
 pub async fn create_account(context: &RequestContext, account: NewAccount) -> Result<Uuid> {
-    if !email::is_valid(&account.email) {
-        return Err(Rejection::bad_request("The e-mail address is not valid").into());
-    }
+    check_account(context, &account.email, account.password.as_ref())?;
     let name = values::user_name(&account.name.map_or(Patch::Clear, Patch::Set)).map_err(|_| {
         let text = "The name must be at most 120 characters long, without control characters";
         Rejection::bad_request(text)

@@ -398,13 +398,13 @@ select case when greatest(cardinality(u.ids), cardinality(o.ids), cardinality(r.
         select b.id from directory_organizations b where b.tenant_id = $1 and b.id = any(o.ids) and b.name ilike x.pattern)) limit $5) \
     union all (select l.user_id from auth_user_roles l \
         where l.tenant_id = $1 and l.role_tenant_id = $1 and l.role_id = any(array( \
-            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and position($4 in b.name_norm) > 0",
+            select b.id from auth_roles b where b.tenant_id = $1 and b.id = any(r.ids) and b.name ilike x.pattern",
             $visible,
             ")) limit $5) \
     union all (select l.user_id from auth_user_roles l \
         where l.tenant_id = $1 and l.role_tenant_id = '00000000-0000-0000-0000-000000000000' and l.role_id = any(array( \
             select b.id from auth_roles b \
-            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and position($4 in b.name_norm) > 0",
+            where b.tenant_id = '00000000-0000-0000-0000-000000000000' and b.name ilike x.pattern",
             $visible,
             ")) limit $5) \
     limit $5) end as ids \
@@ -423,7 +423,7 @@ const FIND_BY_VISIBLE: &str = find!(
 const IS_VISIBLE: &str = " and not exists (select from auth_role_acls c where c.tenant_id = r.tenant_id and c.role_id = r.id and c.is_super_admin)";
 
 /// Returns the condition that the address, the name, the organization's name or the name of a role that the caller sees matches. The organizations
-/// and roles are searched once, not for each user. Addresses and names of roles are compared in lower case, which is stored.
+/// and roles are searched once, not for each user. Addresses are compared in lower case, which is stored.
 fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression<users::table, Pg, SqlType = Bool>> {
     // For a caller of all tenants, the conditions on the tenant hold for every one: no id is less than the nil UUID.
     let (equal, one_of, tenant) = match context.scope().visible_tenants {
@@ -437,7 +437,7 @@ fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression
     let (lower, pattern) = (pattern.to_lowercase(), pattern.to_owned());
     Box::new(
         sql::<Bool>("(auth_users.email_norm like ")
-            .bind::<Text, _>(lower.clone())
+            .bind::<Text, _>(lower)
             .sql(" or coalesce(auth_users.name ilike ")
             .bind::<Text, _>(pattern.clone())
             .sql(&format!(
@@ -446,7 +446,7 @@ fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression
             ))
             .bind::<SqlUuid, _>(tenant)
             .sql(" and o.name ilike ")
-            .bind::<Text, _>(pattern)
+            .bind::<Text, _>(pattern.clone())
             .sql(&format!(
                 ") or (auth_users.tenant_id, auth_users.id) in (select l.tenant_id, l.user_id from auth_user_roles l \
                   join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id where l.tenant_id {equal} "
@@ -454,8 +454,8 @@ fn matches(context: &RequestContext, pattern: &str) -> Box<dyn BoxableExpression
             .bind::<SqlUuid, _>(tenant)
             .sql(&format!(" and r.tenant_id {one_of} ("))
             .bind::<Array<SqlUuid>, _>(vec![tenant, PLATFORM_TENANT])
-            .sql(") and r.name_norm like ")
-            .bind::<Text, _>(lower)
+            .sql(") and r.name ilike ")
+            .bind::<Text, _>(pattern)
             .sql(&format!("{visible}))")),
     )
 }

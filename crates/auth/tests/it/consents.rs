@@ -179,6 +179,41 @@ async fn acc_38_a_consent_that_was_changed_by_sql_is_noticed() {
 }
 
 #[actix_web::test]
+async fn a_decision_confirms_nothing_that_was_changed_by_sql() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    let granted = decide(&fixture, token, "terms", true).await;
+    fixture
+        .app
+        .sql("update auth_consents set granted_at = '2020-01-01'")
+        .await;
+
+    let withdrawn = decide(&fixture, token, "terms", false).await;
+
+    assert_eq!(
+        (&withdrawn["grantedAt"], &withdrawn["integrityVerified"]),
+        (&Value::Null, &json!(true)),
+        "{withdrawn}"
+    );
+    assert_eq!(
+        (&withdrawn["id"], &withdrawn["createdAt"]),
+        (&granted["id"], &granted["createdAt"])
+    );
+    fixture
+        .app
+        .sql("update auth_consents set is_granted = true, withdrawn_at = null")
+        .await;
+
+    // The decision that the changed row shows already is a new one.
+    let again = decide(&fixture, token, "terms", true).await;
+    assert_eq!(
+        (again["grantedAt"].is_string(), &again["integrityVerified"]),
+        (true, &json!(true)),
+        "{again}"
+    );
+}
+
+#[actix_web::test]
 async fn acc_38_a_consent_is_verified_after_a_rotation_until_its_key_is_removed() {
     let fixture = Fixture::new().await;
     let (user, token) = fixture.user("ann@alpha.test", &[]).await;

@@ -145,3 +145,40 @@ async fn without_limits_or_with_a_rate_of_0_there_is_no_budget() {
         }
     }
 }
+
+#[actix_web::test]
+async fn a_block_does_not_shorten_a_longer_window() {
+    let config = format!("{BEHIND_A_PROXY}[rate_limits.limits]\n\"auth.login.account_ip\" = \"2/900\"\n");
+    let fixture = Fixture::with_config(&config).await;
+    let guess = async || {
+        let response = attempt(&fixture, "10.0.0.1", "admin@alpha.test", "wrong password").await;
+        (response.status, response.header("retry-after"))
+    };
+    let over = |seconds: &str| (429, Some(seconds.to_owned()));
+    assert_eq!((guess().await, guess().await), ((401, None), (401, None)));
+
+    assert_eq!(guess().await, over("900"));
+    fixture.app.advance(Duration::seconds(60));
+    assert_eq!(guess().await, over("840"));
+    fixture.app.advance(Duration::seconds(839));
+    assert_eq!(guess().await, over("1"));
+    fixture.app.advance(Duration::seconds(1));
+    assert_eq!(guess().await, (401, None));
+}
+
+#[actix_web::test]
+async fn a_block_outlasts_a_shorter_window() {
+    let config = format!("{BEHIND_A_PROXY}[rate_limits.limits]\n\"auth.login.account_ip\" = \"1/10\"\n");
+    let fixture = Fixture::with_config(&config).await;
+    let guess = async || {
+        let response = attempt(&fixture, "10.0.0.1", "admin@alpha.test", "wrong password").await;
+        (response.status, response.header("retry-after"))
+    };
+    assert_eq!(guess().await, (401, None));
+
+    assert_eq!(guess().await, (429, Some("60".to_owned())));
+    fixture.app.advance(Duration::seconds(59));
+    assert_eq!(guess().await, (429, Some("1".to_owned())));
+    fixture.app.advance(Duration::seconds(1));
+    assert_eq!(guess().await, (401, None));
+}

@@ -393,3 +393,44 @@ async fn acc_10_a_target_with_a_null_character_is_replaced_too() {
     let found = [refreshed, signed_in].map(|response| (response.status, response.header("location")));
     assert_eq!(found, [(302, Some("/".to_owned())), (307, Some("/".to_owned()))]);
 }
+
+#[actix_web::test]
+async fn a_destination_that_is_no_path_does_not_keep_a_locale_from_being_chosen() {
+    let fixture = Fixture::new().await;
+    for (query, expected) in [
+        ("locale=pl&redirect=/a%00b", "/"),
+        ("locale=pl&redirect=/a&redirect=/b", "/a"),
+        ("locale=pl&redirect=/a&redirect=%00", "/a"),
+        ("locale=pl&redirect=", "/"),
+    ] {
+        let response = visit(&fixture, &format!("/auth/locale?{query}"), None).await;
+
+        assert_eq!(
+            (response.status, response.header("location").as_deref()),
+            (302, Some(expected)),
+            "{query}: {}",
+            response.text()
+        );
+        assert!(response.cookie("locale").is_some(), "{query}");
+    }
+    let response = visit(&fixture, "/auth/locale?locale=p%00l&redirect=/a", None).await;
+    assert_eq!(
+        (response.status, response.json()["error"].as_str()),
+        (400, Some("Invalid locale"))
+    );
+}
+
+#[actix_web::test]
+async fn an_address_of_the_sign_in_keeps_its_own_query() {
+    let fixture = Fixture::with_config("[app]\nlogin_path = '/login?client=office'\n").await;
+    let location = async |path: &str| visit(&fixture, path, None).await.header("location");
+
+    let with_target = location("/auth/session/refresh?redirect=%2Fdeals").await;
+    let without = location("/auth/session/refresh").await;
+    let reset = fixture.app.request_outside(Method::GET, "/reset?tenant=x").send().await;
+
+    assert_eq!(with_target.as_deref(), Some("/login?client=office&redirect=%2Fdeals"));
+    assert_eq!(without.as_deref(), Some("/login?client=office"));
+    let text = reset.text();
+    assert!(text.contains(r#"href="/login?client=office&#38;tenant=x""#), "{text}");
+}

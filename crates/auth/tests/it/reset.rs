@@ -122,6 +122,20 @@ async fn acc_11_every_address_gets_the_same_response_and_every_account_its_own_m
 }
 
 #[actix_web::test]
+async fn a_new_password_leads_to_the_sign_in_with_its_own_query() {
+    let config = format!("[app]\npublic_url = '{SITE}'\nlogin_path = '/login?client=office'\n");
+    let fixture = Fixture::with_config(&config).await;
+    let token = requested(&fixture, "admin@alpha.test").await;
+
+    let set = post(&fixture, "/auth/reset/confirm", &[("token", &token), ("password", NEW)]).await;
+
+    assert_eq!(
+        set.json()["redirect"],
+        format!("/login?client=office&tenant={}", fixture.a.id)
+    );
+}
+
+#[actix_web::test]
 async fn acc_10_forged_hosts_change_no_link_of_a_mail() {
     let fixture = fixture().await;
     let forged = |method: Method, path: &str| {

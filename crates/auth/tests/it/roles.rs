@@ -270,3 +270,24 @@ async fn an_update_may_name_only_the_tenant_of_the_role() {
         assert_eq!((status, body), expected, "{role}, {tenant}");
     }
 }
+
+#[actix_web::test]
+async fn a_role_to_which_a_module_refers_that_is_not_enabled_stays() {
+    let fixture = Fixture::new().await;
+    let role = fixture.role("Held", &["auth.users.list"], None).await;
+    let table = "create table sample_holders (tenant_id uuid not null, role_id uuid not null, \
+         constraint sample_holders_tenant_id_role_id_fkey \
+             foreign key (tenant_id, role_id) references auth_roles (tenant_id, id))";
+    fixture.app.sql(table).await;
+    let row = format!("insert into sample_holders values ('{}', '{role}')", fixture.a.id);
+    assert_eq!(fixture.app.sql(&row).await, 1);
+    let path = format!("/auth/roles?id={role}");
+    let delete = async || fixture.app.delete(&fixture.a.token, &path, json!(null)).await;
+
+    let expected = json!({"error": "Role has assigned users", "code": "role_in_use"});
+    assert_eq!(delete().await, (400, expected));
+    assert_eq!(fixture.app.get(&fixture.a.token, &path).await.1["total"], 1);
+
+    fixture.app.sql("delete from sample_holders").await;
+    assert_eq!(delete().await.0, 200);
+}

@@ -124,6 +124,68 @@ async fn a_new_tenant_has_the_roles_of_modules_without_the_features_of_modules_t
     assert_eq!(sync(&fixture).await, 0);
 }
 
+/// Returns the seeded roles of a tenant with their grants.
+async fn roles_of(fixture: &Fixture, tenant: Uuid) -> Vec<Value> {
+    let query = format!(
+        "select r.name, r.seeded_as, a.features from auth_roles r \
+         left join auth_role_acls a on a.tenant_id = r.tenant_id and a.role_id = r.id \
+         where r.tenant_id = '{tenant}' and r.seeded_as is not null order by r.name_norm"
+    );
+    fixture.app.rows(&query).await
+}
+
+/// Simulates that the tenant was created while the module was not enabled.
+async fn forget_roles(fixture: &Fixture, tenant: Uuid) {
+    for table in ["auth_user_roles", "auth_roles"] {
+        let deletion = format!("delete from {table} where tenant_id = '{tenant}'");
+        assert_ne!(fixture.app.sql(&deletion).await, 0, "{table}");
+    }
+}
+
+#[actix_web::test]
+async fn a_tenant_from_before_the_module_gets_all_seeded_roles_once() {
+    let fixture = Fixture::with_modules(&[&TEAMS]).await;
+    forget_roles(&fixture, fixture.b.id).await;
+
+    let granted = sync(&fixture).await;
+    let again = sync(&fixture).await;
+
+    let expected = roles_of(&fixture, fixture.a.id).await;
+    assert_eq!(roles_of(&fixture, fixture.b.id).await, expected);
+    let names: Vec<&Value> = expected.iter().map(|role| &role["name"]).collect();
+    assert_eq!(names, ["admin", "employee", "planner"]);
+    assert!(granted > 0);
+    assert_eq!(again, 0);
+}
+
+#[actix_web::test]
+async fn a_tenant_from_before_the_module_keeps_a_role_of_that_name() {
+    let fixture = Fixture::new().await;
+    forget_roles(&fixture, fixture.b.id).await;
+    let own = json!({"name": "Admin", "tenantId": fixture.b.id});
+    assert_eq!(fixture.app.post(&fixture.root, "/auth/roles", own).await.0, 201);
+
+    sync(&fixture).await;
+
+    let roles = roles_of(&fixture, fixture.b.id).await;
+    let names: Vec<&Value> = roles.iter().map(|role| &role["name"]).collect();
+    assert_eq!(names, ["employee"]);
+}
+
+#[actix_web::test]
+async fn a_seeded_role_that_an_administrator_deleted_does_not_return() {
+    let fixture = Fixture::new().await;
+    let path = format!("/auth/roles?id={}", seeded(&fixture, "employee").await);
+    let deleted = fixture.app.delete(&fixture.a.token, &path, json!(null)).await;
+    assert_eq!(deleted.0, 200, "{}", deleted.1);
+
+    assert_eq!(sync(&fixture).await, 0);
+
+    let roles = roles_of(&fixture, fixture.a.id).await;
+    let names: Vec<&Value> = roles.iter().map(|role| &role["name"]).collect();
+    assert_eq!(names, ["admin"]);
+}
+
 #[actix_web::test]
 async fn an_existing_tenant_gets_the_roles_of_a_module_once() {
     let fixture = Fixture::with_modules(&[&TEAMS]).await;

@@ -53,3 +53,24 @@ async fn without_a_mail_server_a_user_is_created_and_the_response_says_that_no_m
 
     assert_eq!((status, &body["emailSent"]), (201, &json!(false)), "{body}");
 }
+
+#[actix_web::test]
+async fn every_address_that_an_account_may_have_gets_mails() {
+    let server = MailServer::start().await;
+    let fixture = fixture_with(&server.config()).await;
+    let long = format!("{}@alpha.test", "x".repeat(65));
+    for (address, written) in [
+        ("a..b@alpha.test", "\"a..b\"@alpha.test"),
+        (".a@alpha.test", "\".a\"@alpha.test"),
+        ("a.@alpha.test", "\"a.\"@alpha.test"),
+        (&long, long.as_str()),
+    ] {
+        let body = json!({"email": address, "organizationId": fixture.a.organization, "sendInviteEmail": true});
+        let (status, body) = fixture.app.post(&fixture.a.token, "/auth/users", body).await;
+
+        assert_eq!((status, &body["emailSent"]), (201, &json!(true)), "{address}: {body}");
+        let received = server.received().join("\n");
+        let expected = format!("RCPT TO:<{written}>");
+        assert!(received.contains(&expected), "{expected} is not in\n{received}");
+    }
+}

@@ -101,6 +101,29 @@ async fn search_matches_address_name_organization_and_role() {
     assert_eq!(total("pageSize=1&page=2").await, Some(3));
 }
 
+/// The lower case of Σ depends on its place in the word, so a part of a name in lower case need not be a part of the name in lower case.
+#[actix_web::test]
+async fn a_part_of_the_name_of_a_role_finds_its_users_in_every_script() {
+    let fixture = Fixture::new().await;
+    let created = fixture
+        .app
+        .post(&fixture.a.token, "/auth/roles", json!({"name": "ΟΔΟΣΑ"}))
+        .await;
+    assert_eq!(created.0, 201, "{}", created.1);
+    let mut user = new_user(&fixture, "greek@alpha.test");
+    user["roles"] = json!([created.1["id"]]);
+    let (status, body) = fixture.app.post(&fixture.a.token, "/auth/users", user).await;
+    assert_eq!(status, 201, "{body}");
+
+    // Texts of less than three characters are searched without the index.
+    for search in ["ΟΔΟΣ", "οδοσ", "ΟΔΟΣΑ", "Σ", "σα"] {
+        let encoded: String = url::form_urlencoded::byte_serialize(search.as_bytes()).collect();
+        let path = format!("/auth/users?search={encoded}");
+        let (status, list) = fixture.app.get(&fixture.a.token, &path).await;
+        assert_eq!((status, list["total"].as_i64()), (200, Some(1)), "{search}");
+    }
+}
+
 #[actix_web::test]
 async fn roles_filter_takes_lists_in_every_form() {
     let fixture = Fixture::new().await;

@@ -3,6 +3,10 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
 use backoffice_core::http::{Raw, accepted_ranges};
+use backoffice_core::{Call, Rejection};
+
+use crate::pages;
+use crate::sign_up::SignUp;
 
 /// Pages at addresses of the API: no script, and a form of this site at most.
 const POLICY: HeaderValue =
@@ -31,4 +35,14 @@ pub(super) fn protected(mut page: Raw, referrer: &'static str) -> Raw {
     ];
     page.headers.extend(headers);
     page
+}
+
+/// Writes a rejection as a page; `None` for a client that does not ask for HTML.
+pub(super) fn rejection(call: &Call, request: &HttpRequest, rejection: &Rejection) -> Option<Raw> {
+    if !wants_page(request, false) {
+        return None;
+    }
+    let sign_up = call.provided::<SignUp>().ok()?;
+    let page = pages::rejection(&sign_up, call, request, rejection).ok()?;
+    Some(protected(page, "no-referrer"))
 }

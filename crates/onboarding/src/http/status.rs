@@ -1,9 +1,9 @@
 //! The status of a request, for the person who holds its status token.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Attempt, Json, Query, Routes};
+use backoffice_core::http::{Access, Attempt, CheckedQuery, Json, QueryInput, Routes};
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Call, ErrorShape, Rejection, Result, Visitor};
+use backoffice_core::{Call, ErrorShape, Rejection, Result, Violations, Visitor};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -33,6 +33,13 @@ pub(super) fn routes(routes: &mut Routes) {
 struct StatusQuery {
     /// The `statusToken` of the submission; by default that of the cookie `onboarding_status`.
     status_token: Option<String>,
+}
+
+impl QueryInput for StatusQuery {
+    /// A token with the character is one that does not exist.
+    const ACCEPTS_NUL: &'static [&'static str] = &["statusToken"];
+
+    fn validate(&self, _violations: &mut Violations) {}
 }
 
 /// The status of a request.
@@ -77,7 +84,7 @@ pub(crate) fn cookie_token(request: &HttpRequest) -> Option<String> {
 async fn show_onboarding_status(
     visitor: Visitor,
     request: HttpRequest,
-    query: Attempt<Query<StatusQuery>>,
+    query: Attempt<CheckedQuery<StatusQuery>>,
 ) -> Result<Json<OnboardingStatus>> {
     let call = &*visitor;
     enabled(call)?;

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-use super::negotiate::{protected, wants_page};
+use super::negotiate::{protected, rejection, wants_page};
 use super::{STATUS_COOKIE, enabled, system};
 use crate::commands::SubmitRequest;
 use crate::form::Submission;
@@ -33,7 +33,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .post("/onboarding/onboarding", Access::Public, submit_onboarding)
         .about("Sign up: ask for a tenant of one's own; the response is the same for every address")
         .errors(ErrorShape::OkFalse)
-        .or_page()
+        .or_page(rejection)
         .limit(SUBMIT_BY_IP)
         .rejects(&[404, 429])
         .rejects_with::<BTreeMap<String, String>>(400, "fieldErrors");
@@ -84,14 +84,7 @@ async fn submit_onboarding(
     let checked = match form.check(&accounts, &settings) {
         Ok(checked) => checked,
         Err(details) if page => {
-            let page = pages::form(
-                &sign_up,
-                call.platform(),
-                &request,
-                StatusCode::BAD_REQUEST,
-                &form,
-                &details,
-            )?;
+            let page = pages::form(&sign_up, call, &request, StatusCode::BAD_REQUEST, &form, &details).await?;
             return Ok(without_cookies(OrPage::Page(protected(page, "same-origin"))));
         }
         Err(details) => return Err(with_field_errors(Rejection::invalid(details)).into()),
@@ -141,7 +134,7 @@ async fn submit_onboarding(
     metrics::counter!("onboarding_requests_total", "kind" => kind).increment(1);
     let response = if page {
         let address = sign_up::public(call.platform(), PREPARING);
-        let page = pages::leading_to(&sign_up, call.platform(), &request, StatusCode::CREATED, address)?;
+        let page = pages::leading_to(&sign_up, call, &request, StatusCode::CREATED, address).await?;
         OrPage::Page(protected(page, "no-referrer"))
     } else {
         OrPage::Data(data)

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::negotiate::{protected, wants_page};
+use super::negotiate::{protected, rejection, wants_page};
 use super::{cookie_token, enabled, system};
 use crate::commands::VerifyRequest;
 use crate::model::{COMPLETED, NEW, PENDING, PROCESSING};
 use crate::pages;
 use crate::query::{self, Stored};
-use crate::sign_up::{self, INVALID, PREPARING, SignUp};
+use crate::sign_up::{self, CONFIRMED, INVALID, PREPARING, SignUp};
 use crate::token;
 
 /// Uses of links.
@@ -35,7 +35,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .get(PATH, Access::Public, verify_onboarding)
         .about("Verify a request with the link of its mail, or ask for its password")
         .errors(ErrorShape::OkFalse)
-        .or_page()
+        .or_page(rejection)
         .limit(VERIFY_BY_IP)
         .rejects(&[404])
         .rejects_with::<String>(400, "status");
@@ -43,7 +43,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .post(PATH, Access::Public, verify_onboarding_with_password)
         .about("Verify a request with the link of its mail and its password")
         .errors(ErrorShape::OkFalse)
-        .or_page()
+        .or_page(rejection)
         .limit(VERIFY_BY_IP)
         .rejects(&[404, 429])
         .rejects_with::<String>(400, "status");
@@ -93,7 +93,7 @@ enum State {
     /// The request waits for its verification.
     Pending(Box<Stored>),
     /// The tenant is being created.
-    Processing,
+    Processing(Box<Stored>),
     /// The tenant exists.
     Completed(Uuid),
     /// The link is unknown, or it does not work any more.
@@ -111,7 +111,7 @@ impl State {
         };
         let state = match (stored.request.status_at(call.now), stored.request.new_tenant_id) {
             (PENDING, _) => Self::Pending(Box::new(stored)),
-            (PROCESSING, _) => Self::Processing,
+            (PROCESSING, _) => Self::Processing(Box::new(stored)),
             (COMPLETED, Some(tenant)) => Self::Completed(tenant),
             _ => Self::Invalid,
         };
@@ -128,31 +128,34 @@ struct Verification<'a> {
 }
 
 impl Verification<'_> {
-    fn leading_to(&self, address: String) -> Result<Response> {
-        let page = pages::leading_to(
-            &self.sign_up,
-            self.call.platform(),
-            self.request,
-            StatusCode::OK,
-            address,
-        )?;
+    /// Whether this browser has the cookie of the request.
+    fn is_own(&self, stored: &Stored) -> bool {
+        let presented = cookie_token(self.request).and_then(|token| token::hash_of(&token));
+        presented.is_some() && presented == stored.status_token_hash
+    }
+
+    async fn leading_to(&self, address: String) -> Result<Response> {
+        let page = pages::leading_to(&self.sign_up, self.call, self.request, StatusCode::OK, address).await?;
         Ok(OrPage::Page(protected(page, "no-referrer")))
     }
 
     /// Returns the response for a request that is not pending.
-    fn respond(&self, state: &State) -> Result<Response> {
+    async fn respond(&self, state: &State) -> Result<Response> {
         let platform = self.call.platform();
         let login = |tenant| sign_up::login_url(platform, Some(tenant));
         if self.page {
-            return self.leading_to(match state {
+            let address = match state {
                 State::Completed(tenant) => login(*tenant),
-                State::Processing => sign_up::public(platform, PREPARING),
+                State::Processing(stored) if self.is_own(stored) => sign_up::public(platform, PREPARING),
+                // The cookie, if there is one, would show another request.
+                State::Processing(_) => sign_up::public(platform, CONFIRMED),
                 State::Pending(_) | State::Invalid => sign_up::public(platform, INVALID),
-            });
+            };
+            return self.leading_to(address).await;
         }
         let (status, tenant_id) = match state {
             State::Completed(tenant) => (COMPLETED, Some(*tenant)),
-            State::Processing => (PROCESSING, None),
+            State::Processing(_) => (PROCESSING, None),
             State::Pending(_) | State::Invalid => {
                 let rejection = Rejection::bad_request(INVALID_LINK);
                 return Err(rejection.with("status", json!("invalid")).into());
@@ -167,7 +170,7 @@ impl Verification<'_> {
     }
 
     /// Verifies a pending request.
-    async fn verify(&self, stored: &Stored) -> Result<Response> {
+    async fn verify(&self, stored: Box<Stored>) -> Result<Response> {
         let command = VerifyRequest {
             id: stored.request.id,
             email_hash: stored.email_hash.clone().unwrap_or_default(),
@@ -176,22 +179,16 @@ impl Verification<'_> {
         // Another request may have verified it, or ended it, at the same time.
         let outcome = context.execute(&command, Json).await?.0;
         self.respond(&match (outcome.status.as_str(), outcome.tenant) {
-            (PROCESSING, _) => State::Processing,
+            (PROCESSING, _) => State::Processing(stored),
             (COMPLETED, Some(tenant)) => State::Completed(tenant),
             _ => State::Invalid,
         })
+        .await
     }
 
     /// Asks for the password of the submission.
-    fn ask(&self, status: StatusCode, token: &str, is_wrong: bool) -> Result<Response> {
-        let page = pages::password(
-            &self.sign_up,
-            self.call.platform(),
-            self.request,
-            status,
-            token,
-            is_wrong,
-        )?;
+    async fn ask(&self, status: StatusCode, token: &str, is_wrong: bool) -> Result<Response> {
+        let page = pages::password(&self.sign_up, self.call, self.request, status, token, is_wrong).await?;
         Ok(OrPage::Page(protected(page, "no-referrer")))
     }
 }
@@ -208,16 +205,15 @@ async fn verify_onboarding(
         sign_up: enabled(call)?,
         page: wants_page(&request, true),
     };
-    let token = query.0?.0.token.unwrap_or_default();
+    // A query that can't be read is a link that does not work.
+    let token = query.0.ok().and_then(|query| query.0.token).unwrap_or_default();
     let state = State::of(call, &token).await?;
     let State::Pending(stored) = state else {
-        return verification.respond(&state);
+        return verification.respond(&state).await;
     };
-    let presented = cookie_token(&request).and_then(|token| token::hash_of(&token));
-    let is_own = presented.is_some() && presented == stored.status_token_hash;
-    match verification.page && !is_own {
-        true => verification.ask(StatusCode::OK, &token, false),
-        false => verification.verify(&stored).await,
+    match verification.page && !verification.is_own(&stored) {
+        true => verification.ask(StatusCode::OK, &token, false).await,
+        false => verification.verify(stored).await,
     }
 }
 
@@ -236,21 +232,21 @@ async fn verify_onboarding_with_password(
     let VerifyForm { token, password } = form.0?.0;
     let state = State::of(call, &token).await?;
     let State::Pending(stored) = state else {
-        return verification.respond(&state);
+        return verification.respond(&state).await;
     };
     let accounts: Arc<Accounts> = call.provided()?;
     let place = accounts.hashing_place()?;
     // Counted before the comparison, so that attempts at the same time are counted too.
     if !query::count_attempt(call, stored.request.id).await? {
-        return verification.respond(&State::Invalid);
+        return verification.respond(&State::Invalid).await;
     }
     let hash = stored.password_hash.as_deref();
     if accounts.has_hash(place, &password, hash).await? {
-        return verification.verify(&stored).await;
+        return verification.verify(stored).await;
     }
     query::expire_attempted(call, stored.request.id).await?;
     if verification.page {
-        return verification.ask(StatusCode::BAD_REQUEST, &token, true);
+        return verification.ask(StatusCode::BAD_REQUEST, &token, true).await;
     }
     let rejection = Rejection::bad_request("Wrong password");
     Err(rejection.with("status", json!("wrong_password")).into())

@@ -47,9 +47,12 @@ pub(crate) struct PageTexts {
     pub(crate) sent_text: &'static str,
     pub(crate) preparing_title: &'static str,
     pub(crate) preparing_text: &'static str,
-    /// Shown in a browser other than that of the submission.
+    /// Shown in a browser other than that of the submission, after the confirmation.
     pub(crate) elsewhere_title: &'static str,
     pub(crate) elsewhere_text: &'static str,
+    /// Shown in a browser without the cookie of the submission.
+    pub(crate) unknown_title: &'static str,
+    pub(crate) unknown_text: &'static str,
     pub(crate) ready_title: &'static str,
     pub(crate) ready_text: &'static str,
     pub(crate) expired_title: &'static str,
@@ -60,6 +63,12 @@ pub(crate) struct PageTexts {
     pub(crate) leading_title: &'static str,
     pub(crate) leading_text: &'static str,
     pub(crate) go_on: &'static str,
+
+    pub(crate) rejected_title: &'static str,
+    pub(crate) too_many: &'static str,
+    pub(crate) unavailable: &'static str,
+    /// The form or the origin of the request is not that of this site.
+    pub(crate) unreadable: &'static str,
 
     pub(crate) verify_title: &'static str,
     pub(crate) verify_text: &'static str,

@@ -2,7 +2,9 @@
 
 use actix_web::http::Method;
 
-use crate::fixture::{Fixture, SECRET, SUBMIT};
+use backoffice_test_accounts::NO_LIMITS;
+
+use crate::fixture::{Fixture, SECRET, SITE, SUBMIT, VERIFY};
 
 #[actix_web::test]
 async fn the_form_is_shown_in_four_languages() {
@@ -88,4 +90,94 @@ async fn a_valid_form_leads_to_the_page_that_waits() {
             .await
             .contains("You get a mail as soon as it is ready.")
     );
+}
+
+#[actix_web::test]
+async fn a_browser_that_does_not_know_the_request_any_more_gets_both_ways_to_go_on() {
+    let fixture = Fixture::new().await;
+    for (language, question) in [
+        ("en", "Have you confirmed the sign-up?"),
+        ("pl", "Czy rejestracja jest potwierdzona?"),
+        ("es", "¿Has confirmado el registro?"),
+        ("de", "Haben Sie die Registrierung bestätigt?"),
+    ] {
+        let request = fixture.app.request_outside(Method::GET, "/onboarding/preparing");
+        let page = request.header("accept-language", language).send().await.text();
+
+        assert!(page.contains(&format!("<h1 tabindex=\"-1\">{question}</h1>")), "{page}");
+        assert!(
+            page.contains(r#"href="https://office.example/login""#) && page.contains(r#"href="/onboarding""#),
+            "{page}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_browser_gets_rejections_as_pages() {
+    let fixture = Fixture::with(SITE).await;
+    let send = async |method: Method, path: &str, accept: &str| {
+        let request = fixture.app.request(method, path).header("accept", accept);
+        request.form(&[("email", "a\0b")]).send().await
+    };
+
+    let unreadable = send(Method::POST, SUBMIT, "text/html").await;
+    let for_a_program = send(Method::POST, SUBMIT, "application/json").await;
+
+    assert_eq!((unreadable.status, for_a_program.status), (400, 400));
+    assert!(
+        unreadable.text().contains("The form could not be read."),
+        "{}",
+        unreadable.text()
+    );
+    assert_eq!(
+        unreadable.header("content-security-policy").as_deref(),
+        Some("default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'")
+    );
+    assert_eq!(for_a_program.json()["ok"], false);
+    let opened = format!("{VERIFY}?token={}", "A".repeat(43));
+    for (method, path) in [(Method::POST, SUBMIT), (Method::POST, VERIFY), (Method::GET, &*opened)] {
+        for _ in 0..10 {
+            send(method.clone(), path, "application/json").await;
+        }
+        let page = send(method.clone(), path, "text/html").await;
+        let data = send(method.clone(), path, "*/*").await;
+        assert_eq!((page.status, data.status), (429, 429), "{method} {path}");
+        assert!(page.text().contains("There were too many attempts."), "{}", page.text());
+        assert!(page.header("retry-after").is_some());
+        assert_eq!(data.json()["ok"], false);
+    }
+}
+
+#[actix_web::test]
+async fn without_mail_the_pages_say_that_persons_cannot_sign_up() {
+    let fixture = Fixture::with(NO_LIMITS).await;
+
+    let form = fixture.app.request_outside(Method::GET, "/onboarding").send().await;
+    let request = fixture.app.request(Method::POST, SUBMIT).header("accept", "text/html");
+    let rejected = request.form(&[("email", "new@example.com")]).send().await;
+
+    assert_eq!((form.status, rejected.status), (200, 500));
+    for page in [form.text(), rejected.text()] {
+        assert!(page.contains("sign up at the moment."), "{page}");
+        assert!(!page.contains("<form"), "{page}");
+    }
+}
+
+#[actix_web::test]
+async fn a_signed_in_user_is_offered_the_languages_of_the_tenant() {
+    let fixture = Fixture::new().await;
+    let chosen = format!(
+        "update directory_tenants set locales = '{{de,pl}}' where id = '{}'",
+        fixture.a.id
+    );
+    fixture.app.sql(&chosen).await;
+    for path in ["/onboarding", "/onboarding/preparing"] {
+        let request = fixture.app.request_outside(Method::GET, path);
+        let page = request.cookie("auth_token", &fixture.a.token).send().await;
+
+        assert_eq!(page.header("content-language").as_deref(), Some("de"));
+        let text = page.text();
+        assert!(text.contains("locale?locale=pl&"), "{text}");
+        assert!(!text.contains("locale?locale=en&"), "{text}");
+    }
 }

@@ -16,7 +16,7 @@ async fn onb_6_only_the_status_token_shows_the_status() {
         (STATUS.to_owned(), 400),
         (format!("{STATUS}?statusToken="), 400),
         (format!("{STATUS}?statusToken={}", "C".repeat(43)), 404),
-        (format!("{STATUS}?statusToken=%00&tenantId={tenant}"), 400),
+        (format!("{STATUS}?statusToken=%00&tenantId={tenant}"), 404),
         (format!("{STATUS}?statusToken={token}"), 404),
     ] {
         let response = fixture.app.request(Method::GET, &path).send().await;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use actix_web::http::Method;
-use backoffice_test_accounts::NO_LIMITS;
-use backoffice_test_support::Duration;
+use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
+use backoffice_test_support::{Duration, MailServer, TestApp};
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, RESEND, SECRET, SITE, STATUS, SUBMIT, VERIFY, body};
+use crate::fixture::{Fixture, MODULES, RESEND, SECRET, SITE, STATUS, SUBMIT, VERIFY, body};
 
 fn members(body: &Value) -> BTreeSet<&str> {
     body.as_object()
@@ -249,4 +249,30 @@ async fn an_address_gets_one_mail_a_minute_and_three_a_day() {
             .await,
         9
     );
+}
+
+#[actix_web::test]
+async fn every_address_that_the_form_accepts_gets_its_mail() {
+    let server = MailServer::start().await;
+    let config = format!("{CONFIG}{NO_LIMITS}{SITE}{}", server.config());
+    let app = TestApp::builder(&MODULES).config(&config).with_real_mail();
+    let fixture = Fixture(TwoTenants::inside(app.build().await).await);
+    let long = format!("{}@example.com", "x".repeat(65));
+    for (address, written) in [
+        ("a..b@example.com", "\"a..b\"@example.com"),
+        (".a@example.com", "\".a\"@example.com"),
+        ("a.@example.com", "\"a.\"@example.com"),
+        (&long, long.as_str()),
+    ] {
+        let person = fixture.person(address, "New").await;
+        fixture.app.run_jobs().await;
+
+        assert_eq!(
+            fixture.status(&person.status_token).await["emailSent"],
+            true,
+            "{address}"
+        );
+        let messages = server.messages().join("\n");
+        assert!(messages.contains(written), "{written} is not in {messages}");
+    }
 }

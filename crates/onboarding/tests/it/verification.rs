@@ -283,3 +283,90 @@ async fn a_verification_ends_a_request_that_was_submitted_while_the_address_had_
     let stored = "onboarding_requests where kind = 'existing' and status = 'expired' and password_hash is null";
     assert_eq!(fixture.app.count(stored).await, 1);
 }
+
+#[actix_web::test]
+async fn a_person_who_submits_twice_and_confirms_the_first_waits_for_that_one() {
+    let fixture = Fixture::new().await;
+    let (_, token) = fixture.invited("new@example.com", "First").await;
+    let second = fixture.person("new@example.com", "Second").await;
+    let form = [("token", token.as_str()), ("password", SECRET)];
+    let request = fixture.app.request(Method::POST, VERIFY).header("accept", HTML);
+    let request = request.cookie("onboarding_status", &second.status_token);
+
+    let confirmed = request.form(&form).send().await.text();
+    let again = fixture.open(&token, HTML, Some(&second.status_token)).await.text();
+
+    let (_, address) = confirmed
+        .split_once("0; url=https://office.example")
+        .expect("an address");
+    let (address, _) = address.split_once('"').expect("an attribute");
+    assert!(again.contains(address), "{address} is not in {again}");
+    let request = fixture.app.request_outside(Method::GET, address);
+    let request = request.cookie("onboarding_status", &second.status_token);
+    let page = request.send().await.text();
+    assert!(page.contains("Your account is being prepared"), "{page}");
+    assert!(
+        page.contains("redirect=%2Fonboarding%2Fpreparing%3Fstatus%3Dconfirmed"),
+        "{page}"
+    );
+    let request = fixture.app.request_outside(Method::GET, "/onboarding/preparing");
+    let request = request.cookie("onboarding_status", &second.status_token);
+    assert!(request.send().await.text().contains("The sign-up has expired"));
+}
+
+#[actix_web::test]
+async fn a_query_that_cannot_be_read_is_a_link_that_does_not_work() {
+    let fixture = Fixture::new().await;
+    let token = "A".repeat(43);
+    for query in ["token=%00".to_owned(), format!("token={token}&token={token}")] {
+        let open = async |accept: &str| {
+            let request = fixture.app.request(Method::GET, &format!("{VERIFY}?{query}"));
+            request.header("accept", accept).send().await
+        };
+
+        let (page, data) = (open(HTML).await, open("application/json").await);
+
+        assert_eq!(page.status, 200, "{query}");
+        let html = page.text();
+        assert!(
+            html.contains("url=https://office.example/onboarding?status=invalid"),
+            "{html}"
+        );
+        assert_eq!(
+            (data.status, data.json()),
+            (
+                400,
+                json!({"ok": false, "error": "Invalid or expired link", "status": "invalid"})
+            ),
+            "{query}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn the_page_after_a_wrong_password_names_the_field_and_keeps_the_link() {
+    let fixture = Fixture::new().await;
+    let (_, token) = fixture.invited("new@example.com", "New").await;
+    let first = fixture.open(&token, HTML, None).await.text();
+    let form = [("token", token.as_str()), ("password", "wrong")];
+    let request = fixture.app.request(Method::POST, VERIFY).header("accept", HTML);
+
+    let again = request.form(&form).send().await.text();
+
+    assert!(!first.contains("aria-invalid"), "{first}");
+    assert!(
+        again.contains(r#"role="alert" id="password-problem""#)
+            && again.contains(r#"required aria-invalid="true" aria-describedby="password-problem""#),
+        "{again}"
+    );
+    let here = format!("redirect=%2Fapi%2Fonboarding%2Fonboarding%2Fverify%3Ftoken%3D{token}");
+    for page in [first, again] {
+        assert!(page.contains(&here), "{here} is not in {page}");
+    }
+    let path = format!("/auth/locale?locale=de&{here}");
+    let chosen = fixture.app.request(Method::GET, &path).send().await;
+    assert_eq!(
+        chosen.header("location"),
+        Some(format!("/api/onboarding/onboarding/verify?token={token}"))
+    );
+}

@@ -123,12 +123,12 @@ static ES: Texts = Texts {
         hint: "Si no la has cambiado tú, avisa de inmediato a un administrador.",
     },
     password_set: Letter {
-        subject: "Se estableció su contraseña en {tenant}",
+        subject: "Se estableció tu contraseña en {tenant}",
         lines: &[
-            "Otra persona, normalmente un administrador, ha establecido la contraseña de su cuenta en {tenant}. Todas sus sesiones han terminado; inicie sesión con la nueva, que este correo no contiene.",
+            "Otra persona, normalmente un administrador, ha establecido la contraseña de tu cuenta en {tenant}. Todas tus sesiones han terminado; inicia sesión con la nueva, que este correo no contiene.",
         ],
         button: "",
-        hint: "Si no lo esperaba, avise de inmediato a un administrador.",
+        hint: "Si no lo esperabas, avisa de inmediato a un administrador.",
     },
 };
 

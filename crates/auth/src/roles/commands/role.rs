@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::error::on_violation;
+use crate::error::{on_reference, on_violation};
 use crate::http::fields::RoleName;
 use crate::roles::model::Role;
 use crate::roles::{grants, query, seed};
@@ -179,6 +179,8 @@ impl Command for DeleteRole {
         if query::is_held(tx.conn(), context, row.tenant_id, row.id).await? {
             return Err(Error::RoleInUse.into());
         }
-        Role::remove(tx, &[self.id]).await
+        Role::remove(tx, &[self.id])
+            .await
+            .map_err(on_reference(Error::RoleInUse))
     }
 }

@@ -6,7 +6,7 @@ use crate::acl;
 use crate::roles::model::Role;
 use crate::roles::seed;
 
-/// Creates a role of a module in a tenant that existed before the module was enabled. Returns the number of its default grants.
+/// Creates a role in a tenant that existed before this module or the role's module was enabled. Returns the number of its default grants.
 #[derive(Debug, Clone)]
 pub(crate) struct SeedRole {
     pub(crate) id: Uuid,
@@ -17,7 +17,7 @@ pub(crate) struct SeedRole {
 impl Command for SeedRole {
     const ID: &'static str = "auth.role.seed";
     const CLASS: Class = Class::Create;
-    const LABEL: &'static str = "Create role of a module";
+    const LABEL: &'static str = "Create default role";
     const FEATURES: &'static [Feature] = &[acl::ROLES_MANAGE];
     const UNDOABLE: bool = false;
     type Entity = Role;

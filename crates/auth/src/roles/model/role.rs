@@ -176,6 +176,14 @@ impl Entity for Role {
         Ok(())
     }
 
+    /// Two roles that were seeded for the same purpose mostly have the same name too.
+    fn fields_of_constraint(constraint: &str) -> &'static [&'static str] {
+        match constraint {
+            "auth_roles_tenant_id_seeded_as_key" => &["name"],
+            _ => &[],
+        }
+    }
+
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         grants::may_write_role(tx)?;
         for snapshot in [step.from, step.to].into_iter().flatten() {

@@ -16,6 +16,7 @@ use super::cookies::{access_cookies, end_replaced, session_cookies};
 use super::session::{REFRESH_BY_IP, REFRESH_BY_TOKEN};
 use super::visitor;
 use crate::accounts::Accounts;
+use crate::login_address::login_address;
 use crate::sessions::{login, session};
 
 pub(crate) const AUTOLOGIN_BY_IP: RateLimit = RateLimit::new("auth.autologin.ip", 20, 60);
@@ -102,13 +103,11 @@ async fn is_over_a_limit(call: &Call, token: &str) -> Result<bool> {
 /// Returns the path of the login page, which leads back to `target` after the sign-in.
 fn login_page(call: &Call, target: Option<&str>) -> String {
     let path = &call.platform().app().login_path;
-    match target {
-        Some(target) => {
-            let target: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
-            format!("{path}?redirect={target}")
-        }
-        None => path.clone(),
-    }
+    let query = target.map(|target| {
+        let target: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
+        format!("redirect={target}")
+    });
+    login_address(path, query.as_deref().unwrap_or_default())
 }
 
 async fn autologin(

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time};
-use backoffice_core::http::{Access, Cookies, Done, Json, Query, Redirect, Routes, safe_local_path};
+use backoffice_core::http::{Access, CheckedQuery, Cookies, Done, Json, QueryInput, Redirect, Routes, safe_local_path};
 use backoffice_core::input::Input;
-use backoffice_core::{Call, Rejection, Result, Scope, Visitor};
+use backoffice_core::{Call, Rejection, Result, Violations, Visitor};
 use backoffice_directory::config::Settings;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::visitor;
-use crate::foreign;
 use crate::sessions::locale;
 
 const YEAR_SECONDS: i64 = 31_536_000;
@@ -36,14 +35,27 @@ struct LocaleQuery {
     /// tenant of the signed-in user offers.
     #[param(value_type = String, max_length = 35, pattern = "^[a-zA-Z]{2,3}([-_][a-zA-Z0-9]{2,8})*$")]
     locale: Option<String>,
-    /// Path on this site.
-    redirect: Option<String>,
+    /// Path on this site; the first one counts.
+    #[serde(default)]
+    #[param(value_type = Option<String>)]
+    redirect: Vec<String>,
 }
 
-async fn visit_locale(visitor: Visitor, request: HttpRequest, query: Query<LocaleQuery>) -> Result<Cookies<Redirect>> {
+impl QueryInput for LocaleQuery {
+    /// A destination that is no path on this site is replaced, whatever it contains.
+    const ACCEPTS_NUL: &'static [&'static str] = &["redirect"];
+
+    fn validate(&self, _violations: &mut Violations) {}
+}
+
+async fn visit_locale(
+    visitor: Visitor,
+    request: HttpRequest,
+    query: CheckedQuery<LocaleQuery>,
+) -> Result<Cookies<Redirect>> {
     let cookie = locale_cookie(&visitor, &request, query.0.locale.as_deref()).await?;
     let public_url = visitor.platform().app().public_url.as_deref();
-    let target = query.0.redirect.as_deref();
+    let target = query.0.redirect.first();
     Ok(Cookies {
         response: Redirect {
             location: target
@@ -80,12 +92,9 @@ async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) 
         .and_then(locale::base_code)
         .filter(|code| settings.i18n.locales.contains(code));
     let Some(code) = code else { return Err(invalid()) };
-    if let Some(tenant) = visitor::tenant(call, request).await? {
-        let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
-        let offered = foreign::locales_of_tenant(&connection, tenant).await?;
-        if !locale::is_servable(&code, &settings.i18n, offered.as_deref()) {
-            return Err(invalid());
-        }
+    let offered = visitor::locales(call, request).await?;
+    if !locale::is_servable(&code, &settings.i18n, offered.as_deref()) {
+        return Err(invalid());
     }
     Ok(Cookie::build(locale::LOCALE_COOKIE, code)
         .path("/")

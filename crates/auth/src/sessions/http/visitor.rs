@@ -6,10 +6,11 @@ use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
 use backoffice_core::http::{AUTH_COOKIE, SESSION_COOKIE, presented_cookie};
 use backoffice_core::identity::{Authenticator, Credential, Identity};
-use backoffice_core::{Call, Result};
+use backoffice_core::{Call, Result, Scope};
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
+use crate::foreign;
 use crate::sessions::authenticator::Sessions;
 use crate::sessions::session;
 
@@ -35,7 +36,7 @@ pub(crate) async fn identity(call: &Call, request: &HttpRequest) -> Result<Optio
 }
 
 /// Returns the tenant of the signed-in user, by access token or session cookie.
-pub(super) async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<Uuid>> {
+async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<Uuid>> {
     if let Some(identity) = identity(call, request).await? {
         return Ok(Some(identity.tenant));
     }
@@ -43,4 +44,13 @@ pub(super) async fn tenant(call: &Call, request: &HttpRequest) -> Result<Option<
         Some(token) => session::tenant_of(call, &token).await,
         None => Ok(None),
     }
+}
+
+/// Returns the locales that the tenant of the signed-in user offers; `None` if it has chosen none, and without such a user.
+pub(crate) async fn locales(call: &Call, request: &HttpRequest) -> Result<Option<Vec<String>>> {
+    let Some(tenant) = tenant(call, request).await? else {
+        return Ok(None);
+    };
+    let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
+    foreign::locales_of_tenant(&connection, tenant).await
 }

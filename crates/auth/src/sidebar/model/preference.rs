@@ -37,6 +37,7 @@ pub struct SidebarPreference {
 impl Entity for SidebarPreference {
     const KIND: &'static str = "auth.sidebar_preference";
     const NOT_FOUND: &'static str = "Preferences not found";
+    const IS_PERSONAL: bool = true;
 
     /// Locks the user, whether the row exists or will be created.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {

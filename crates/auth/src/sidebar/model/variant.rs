@@ -54,6 +54,7 @@ impl SidebarVariant {
 impl Entity for SidebarVariant {
     const KIND: &'static str = "auth.sidebar_variant";
     const NOT_FOUND: &'static str = "Variant not found";
+    const IS_PERSONAL: bool = true;
     const TOMBSTONES: Option<&'static str> = Some("auth_sidebar_variants");
 
     /// Locks the user first, so that only one transaction at a time changes which variant is active.
@@ -110,6 +111,15 @@ impl Entity for SidebarVariant {
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         parent_in(snapshot, "userId", User::KIND)
+    }
+
+    /// Leaves out the user and the locale, which never change.
+    fn fields_of_constraint(constraint: &str) -> &'static [&'static str] {
+        match constraint {
+            "auth_sidebar_variants_tenant_id_user_id_locale_name_norm_key" => &["name"],
+            "auth_sidebar_variants_tenant_id_user_id_active_locale_key" => &["isActive"],
+            _ => &[],
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 
 use super::invitations::origin;
 use crate::accounts::Accounts;
+use crate::login_address::login_address;
 use crate::mails::jobs::RequestResets;
 use crate::mails::letters;
 use crate::sessions::one_time_token::{self, LiveToken};
@@ -189,10 +190,8 @@ fn holder(live: &LiveToken) -> Identity {
 
 fn login_page(call: &Call, live: &LiveToken) -> String {
     let path = &call.platform().app().login_path;
-    match wire_tenant(live.tenant_id) {
-        Some(tenant) => format!("{path}?tenant={tenant}"),
-        None => path.clone(),
-    }
+    let query = wire_tenant(live.tenant_id).map(|tenant| format!("tenant={tenant}"));
+    login_address(path, query.as_deref().unwrap_or_default())
 }
 
 /// Counts the use of a token by the client's address; the limit keeps only a hash of both.

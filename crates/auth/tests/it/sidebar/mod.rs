@@ -1,5 +1,6 @@
 //! Sidebars: preferences and variants.
 
+mod others;
 mod preferences;
 mod restored;
 mod variants;
