@@ -38,7 +38,7 @@ pub struct AttachmentsConfig {
     /// Bytes of all images in `image_cache_dir`. Default 2 GiB.
     #[serde(deserialize_with = "config::bytes")]
     pub image_cache: u64,
-    /// Memory of all images that are being rendered. Default 256 MiB.
+    /// Memory of all images that are being rendered, more than 0. Default 256 MiB.
     #[serde(deserialize_with = "config::bytes")]
     pub render_memory: u64,
     /// Whether the texts of PDF, of documents of word processors and of long texts are extracted after the upload. Default true.
@@ -134,6 +134,9 @@ impl AttachmentsConfig {
                 "it, `attachments.per_tenant` and `attachments.per_principal` must be at least 1",
             ));
         }
+        if own.render_memory == 0 {
+            return Err(ConfigError::new("attachments.render_memory", "must be more than 0"));
+        }
         let below = |given: &Option<PathBuf>, name: &str| match given {
             Some(folder) => Ok(folder.clone()),
             None => Ok(config.data_dir()?.join(name)),
@@ -197,6 +200,15 @@ pub(crate) fn env_name(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_need_memory() {
+        let config = Config::from_toml("[attachments]\nrender_memory = 0").expect("toml");
+
+        let error = AttachmentsConfig::read(&config).expect_err("no memory");
+
+        assert_eq!(error.key, "attachments.render_memory");
+    }
 
     #[test]
     fn the_variable_of_a_partition_follows_from_its_code() {

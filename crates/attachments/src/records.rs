@@ -27,6 +27,7 @@ pub(crate) const FILES: RecordKind = RecordKind {
     find: find_files,
     guardable: true,
     fields: FIELDS,
+    events: &["transferred"],
     write: Some(write_file),
 };
 

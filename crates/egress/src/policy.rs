@@ -67,8 +67,14 @@ impl Egress {
     /// Creates it from its section.
     ///
     /// # Errors
-    /// When an allowed host is neither a name nor an address nor a network.
+    /// When an allowed host is neither a name nor an address nor a network, or a port is 0.
     pub fn new(config: EgressConfig) -> Result<Self, ConfigError> {
+        if config.ports.contains(&0) {
+            return Err(ConfigError::new(
+                "egress.ports",
+                "must consist of ports from 1 to 65535",
+            ));
+        }
         let allowed = config.allowed_hosts.iter().map(|text| allowed(ALLOWED_HOSTS, text));
         let policy = Policy {
             allow_http: config.allow_http,
@@ -298,6 +304,16 @@ mod tests {
         ] {
             assert_eq!(check(&strict(), url), Err(Rejected::Address), "{url}");
         }
+    }
+
+    #[test]
+    fn port_0_is_rejected_by_name() {
+        let config = EgressConfig {
+            ports: vec![443, 0],
+            ..EgressConfig::default()
+        };
+
+        assert_eq!(Egress::new(config).expect_err("no port").key, "egress.ports");
     }
 
     #[test]

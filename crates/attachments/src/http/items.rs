@@ -39,6 +39,9 @@ pub(super) struct FileItem {
     pub(super) content: Option<String>,
     /// Whether the text is longer.
     pub(super) content_truncated: bool,
+    /// True if the text, or the assignments too, did not fit into the response; the file by itself has them. Else absent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) truncated: bool,
     pub(super) partition_code: Option<String>,
     /// A small image, for files that can be rendered.
     pub(super) thumbnail_url: Option<String>,
@@ -117,6 +120,7 @@ impl FileItem {
             mime_type: row.mime_type,
             content,
             content_truncated: is_truncated,
+            truncated: false,
             tags: row.tags,
             assignments: row.assignments,
             field_key: row.field_key,

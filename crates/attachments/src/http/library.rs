@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::items::{FileDetail, LibraryItem};
+use super::space;
 use crate::bulk::BulkDelete;
 use crate::commands::{AttachmentChanges, Changed, UpdateAttachment, not_saved};
 use crate::documented::{AttachmentMediaRange, Confirmation};
@@ -165,7 +166,8 @@ async fn list_attachment_library(
     })?;
     let connection = ctx.read().await?;
     let library = query::library::list(&connection, &ctx, &filter, &request).await?;
-    let page = library.files.map(LibraryItem::of);
+    let mut page = library.files.map(LibraryItem::of);
+    space::leave_out(page.items.iter_mut().map(|item| &mut item.file));
     let partitions = library.partitions.into_iter().map(|partition| PartitionOfLibrary {
         code: partition.code,
         title: partition.title,

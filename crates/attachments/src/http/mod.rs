@@ -9,6 +9,7 @@ mod links;
 mod partitions;
 mod reading;
 mod records;
+mod space;
 mod store;
 mod transfer;
 mod upload;

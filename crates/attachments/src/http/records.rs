@@ -8,6 +8,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::items::FileItem;
+use super::space;
 use crate::commands::DeleteAttachment;
 use crate::documented::AttachmentRecordText;
 use crate::query::library::{FilesOfRecord, LibraryFilter};
@@ -87,7 +88,9 @@ async fn list_attachments(
         ..LibraryFilter::default()
     };
     let files = query::library::page(&connection, &ctx, &filter, &request).await?;
-    Ok(Json(files.map(FileItem::of_record)))
+    let mut files = files.map(FileItem::of_record);
+    space::leave_out(files.items.iter_mut());
+    Ok(Json(files))
 }
 
 async fn delete_attachment(ctx: RequestContext, query: Query<Id>) -> Result<Json<Done>> {

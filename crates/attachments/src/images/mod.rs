@@ -1,6 +1,7 @@
 //! Images in requested sizes: rendered on threads of their own, and kept in a folder.
 
 mod cache;
+mod png;
 mod render;
 mod size;
 
@@ -50,7 +51,7 @@ const MAX_SOURCE: u64 = 25 * 1024 * 1024;
 /// Most pixels of an image that is rendered.
 const MAX_PIXELS: u64 = 40_000_000;
 /// Version of the renderer, which changes when the bytes of its images do.
-pub(crate) const RENDERER: u32 = 1;
+pub(crate) const RENDERER: u32 = 2;
 /// Bytes of a permit of the semaphore.
 const UNIT: u64 = 64 * 1024;
 

@@ -1,5 +1,6 @@
 //! Renders an image.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use fast_image_resize::images::Image;
@@ -12,6 +13,7 @@ use image::{
     ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits, RgbaImage,
 };
 
+use super::png::{MAX_METADATA, without_long_metadata};
 use super::size::{CropType, ImageBox};
 use crate::error::Error;
 
@@ -55,8 +57,11 @@ pub(super) fn memory(file: &[u8], size: ImageBox) -> Result<u64, Error> {
         _ => decoded.max(pixels * 4),
     };
     let beside = kept.max(copied);
-    // Decoders of JPEG copy the file.
-    Ok(2 * file.len() as u64 + decoded + beside + u64::from(size.most_pixels()) * 8)
+    // Decoders of JPEG copy the file, and then its metadata; decoders of PNG read a copy.
+    let files = if format == ImageFormat::Jpeg { 3 } else { 2 };
+    // The decoder, the renderer and the encoder each have the color profile, and the result contains it.
+    let profiles = profile(&mut decoder).map_or(0, |profile| 4 * profile.len() as u64);
+    Ok(files * file.len() as u64 + decoded + beside + u64::from(size.most_pixels()) * 8 + profiles)
 }
 
 /// Returns whether the decoder of a JPEG keeps the coefficients of the whole image: it has a frame of the progressive kind.
@@ -76,25 +81,33 @@ fn is_progressive(file: &[u8]) -> bool {
 
 /// Reads the header of an image.
 fn open(file: &[u8]) -> Result<(impl ImageDecoder + '_, ImageFormat), Error> {
-    let mut reader = ImageReader::new(Cursor::new(file))
-        .with_guessed_format()
-        .map_err(|_| Error::NotAnImage)?;
+    let format = image::guess_format(file).map_err(|_| Error::NotAnImage)?;
+    let file = match format {
+        ImageFormat::Png => Cow::Owned(without_long_metadata(file)),
+        _ => Cow::Borrowed(file),
+    };
+    let mut reader = ImageReader::with_format(Cursor::new(file), format);
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_DECODED);
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
     reader.limits(limits);
-    let format = reader.format().ok_or(Error::NotAnImage)?;
     Ok((reader.into_decoder().map_err(undecodable)?, format))
 }
 
-/// Renders an image in a size; blocks. EXIF data, comments and other metadata are left out; the color profile is kept.
+/// Returns the color profile of an image, if it has at most [`MAX_METADATA`] bytes.
+fn profile(decoder: &mut impl ImageDecoder) -> Option<Vec<u8>> {
+    let profile = decoder.icc_profile().ok().flatten();
+    profile.filter(|profile| profile.len() <= MAX_METADATA)
+}
+
+/// Renders an image in a size; blocks. EXIF data, comments and other metadata are left out; a color profile of at most [`MAX_METADATA`] bytes is kept.
 ///
 /// # Errors
 /// `not_an_image` for files of other formats or that can't be decoded, `image_too_large` for those beyond the bounds.
 pub(super) fn render(file: &[u8], size: ImageBox) -> Result<Vec<u8>, Error> {
     let (mut decoder, format) = open(file)?;
-    let profile = decoder.icc_profile().ok().flatten();
+    let profile = profile(&mut decoder);
     let (image, is_opaque) = decode(decoder)?;
     let resized = padded(resized(image, size)?, size, format == ImageFormat::Jpeg);
     let is_jpeg = format == ImageFormat::Jpeg || format == ImageFormat::WebP && is_opaque && !pads(size);
@@ -250,6 +263,7 @@ fn keep(encoder: &mut impl ImageEncoder, profile: Option<Vec<u8>>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::png::tests::{profile as profile_chunk, with_chunk};
     use super::*;
 
     fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
@@ -276,6 +290,23 @@ mod tests {
             is_progressive(&progressive[..frame]),
             "bytes between segments are skipped by decoders"
         );
+    }
+
+    #[test]
+    fn memory_includes_the_color_profile() {
+        let ten = ["10".to_owned()];
+        let size = ImageBox::parse(&ten, &ten, &[]).expect("valid").expect("a size");
+        let png = encoded(&DynamicImage::new_rgb8(5, 5), ImageFormat::Png);
+        let with_profile = |length| with_chunk(&png, b"iCCP", &profile_chunk(length));
+        let beside_file = |file: &[u8]| memory(file, size).expect("an image") - 2 * file.len() as u64;
+
+        let without = beside_file(&png);
+
+        assert_eq!(
+            beside_file(&with_profile(MAX_METADATA)),
+            without + 4 * MAX_METADATA as u64
+        );
+        assert_eq!(beside_file(&with_profile(MAX_METADATA + 1)), without, "left out");
     }
 
     fn size(width: Option<u32>, height: Option<u32>, crop: CropType) -> ImageBox {

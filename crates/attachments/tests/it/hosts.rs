@@ -40,6 +40,7 @@ const SHEETS: RecordKind = RecordKind {
     },
     guardable: false,
     fields: &[],
+    events: &[],
     write: None,
 };
 

@@ -1,11 +1,14 @@
 //! Images in requested sizes.
 
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Crc};
 use futures_util::future::join_all;
-use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+use image::codecs::png::PngDecoder;
+use image::{DynamicImage, ImageDecoder, ImageFormat, Rgb, RgbImage};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -36,6 +39,18 @@ fn turned(jpeg: &[u8]) -> Vec<u8> {
     bytes.extend_from_slice(&exif);
     bytes.extend_from_slice(&jpeg[2..]);
     bytes
+}
+
+/// Adds a color profile of this many zero bytes to a PNG.
+fn with_profile(png: &[u8], length: usize) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(b"iCCPicc\0\0".to_vec(), Compression::fast());
+    encoder.write_all(&vec![0; length]).expect("compressed");
+    let chunk = encoder.finish().expect("compressed");
+    let mut crc = Crc::new();
+    crc.update(&chunk);
+    let length = u32::try_from(chunk.len() - 4).expect("short").to_be_bytes();
+    let (header, rest) = png.split_at(33);
+    [header, &length, &chunk, &crc.sum().to_be_bytes(), rest].concat()
 }
 
 async fn image(fixture: &TwoTenants, id: Uuid, query: &str) -> TestResponse {
@@ -193,6 +208,29 @@ async fn att_18_invalid_sizes_and_other_files_are_rejected() {
         rejected(400, "not_an_image"),
         "remembered"
     );
+}
+
+#[actix_web::test]
+async fn a_color_profile_above_1_mib_is_left_out() {
+    let fixture = fixture().await;
+    let png = landscape(ImageFormat::Png);
+
+    for (length, is_kept) in [(1024 * 1024, true), (16 * 1024 * 1024, false)] {
+        let bytes = with_profile(&png, length);
+        let file = Upload {
+            name: "a.png",
+            bytes: &bytes,
+            kind: "image/png",
+        };
+        let id = uploaded(&fixture, &[], file).await;
+
+        let response = image(&fixture, id, "width=8").await;
+
+        assert_eq!(size(&response), (8, 6), "{length}");
+        let mut decoder = PngDecoder::new(Cursor::new(&response.body)).expect("a PNG");
+        let profile = decoder.icc_profile().expect("readable").map(|profile| profile.len());
+        assert_eq!(profile, is_kept.then_some(length));
+    }
 }
 
 #[actix_web::test]

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::{LIBRARY, NOTE, fixture, ids, upload, uploaded};
+use crate::{ATTACHMENTS, LIBRARY, NOTE, RECORD, Upload, fixture, ids, upload, uploaded};
 
 #[actix_web::test]
 async fn a_list_of_no_tags_matches_no_file() {
@@ -84,4 +84,45 @@ async fn the_detail_of_a_file_is_logged_and_neither_head_nor_an_unchanged_one() 
 
     assert_eq!(detail(Method::GET).send().await.status, 200);
     assert_eq!(logged().await, [json!({"access_type": "read:item"})]);
+}
+
+/// A control character takes six bytes in JSON.
+#[actix_web::test]
+async fn a_page_leaves_out_the_texts_that_no_longer_fit_into_the_response() {
+    let fixture = fixture().await;
+    let bytes = format!("a{}", "\u{1b}".repeat(19_999)).into_bytes();
+    let long = Upload { bytes: &bytes, ..NOTE };
+    for _ in 0..65 {
+        uploaded(&fixture, &[], long).await;
+    }
+
+    for path in [
+        format!("{LIBRARY}?pageSize=100"),
+        format!(
+            "{ATTACHMENTS}?entityId={}&recordId={}&pageSize=100",
+            RECORD[0].1, RECORD[1].1
+        ),
+    ] {
+        let response = fixture
+            .app
+            .request(Method::GET, &path)
+            .bearer(&fixture.a.token)
+            .send()
+            .await;
+        assert_eq!(response.status, 200, "{path}");
+        assert!(response.text().len() < 8 * 1024 * 1024, "{path}");
+        let items = response.json()["items"].as_array().cloned().unwrap_or_default();
+        let (shown, left_out): (Vec<_>, Vec<_>) = items.iter().partition(|item| item["content"].is_string());
+        assert_eq!((shown.len(), left_out.len()), (61, 4), "{path}");
+        assert!(shown.iter().all(|item| item.get("truncated").is_none()), "{path}");
+        for item in left_out {
+            let flags = (&item["content"], &item["truncated"], &item["contentTruncated"]);
+            assert_eq!(flags, (&json!(null), &json!(true), &json!(true)), "{path}");
+            let detail = format!("{LIBRARY}/{}", crate::id_of(item));
+            let (status, detail) = fixture.app.get(&fixture.a.token, &detail).await;
+            assert_eq!(status, 200, "{detail}");
+            assert!(detail["item"]["content"].is_string(), "{detail}");
+            assert!(detail["item"].get("truncated").is_none(), "{detail}");
+        }
+    }
 }

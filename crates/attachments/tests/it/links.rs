@@ -77,6 +77,8 @@ async fn att_29_a_link_sends_the_file_to_everybody_until_it_is_revoked() {
     let revoked = get(&fixture, &path).await;
     let unknown = get(&fixture, "/attachments/shared/unknown").await;
     assert_eq!((revoked.status, revoked.text()), (404, unknown.text()));
+    let with_nul = get(&fixture, "/attachments/shared/unknown%00").await;
+    assert_eq!((with_nul.status, with_nul.text()), (404, unknown.text()));
     assert!(listed(&fixture, id).await[0]["revokedAt"].is_string());
 }
 

@@ -162,6 +162,56 @@ async fn att_34_files_move_to_the_present_store_once_and_can_be_read_all_the_tim
 }
 
 #[actix_web::test]
+async fn a_move_takes_the_other_files_along_and_ends_dead_when_objects_are_missing() {
+    let server = S3Server::start().await;
+    let fixture = fixture_with(S3Server::section()).await;
+    let body = json!({"code": "docs", "title": "Documents"});
+    let (_, created) = fixture.app.post(&fixture.a.token, PARTITIONS, body).await;
+    let mut files = Vec::new();
+    for _ in 0..13 {
+        files.push(uploaded(&fixture, DOCS, NOTE).await);
+    }
+    files.sort();
+    let folder = fixture.app.data_dir().join("attachments/docs");
+    let (last, missing) = files.split_last().expect("files");
+    for file in missing {
+        std::fs::remove_file(path_of(&folder, *file)).expect("removed");
+    }
+    let change = json!({"id": id_of(&created["item"]), "storageDriver": "s3", "configJson": server.config()});
+    assert_eq!(put(&fixture, &fixture.a.token, change).await.0, 200);
+    let call = Call::internal(fixture.app.runtime());
+    backoffice_attachments::enqueue_move(&call, Some(fixture.a.id), "docs")
+        .await
+        .expect("enqueued");
+    let job = async || {
+        let job = "select state, attempt, cursor, last_error from core_jobs where kind = 'attachments.partition.move'";
+        fixture.app.rows(job).await.remove(0)
+    };
+
+    fixture.app.run_jobs().await;
+    let (first, moved) = (job().await, bytes_of(&fixture, *last).await);
+    for _ in 1..8 {
+        fixture.app.advance(time::Duration::minutes(13));
+        fixture.app.run_jobs().await;
+    }
+
+    assert_eq!(
+        (&first["state"], &first["attempt"], &first["cursor"]),
+        (&json!("queued"), &json!(1), &json!(1))
+    );
+    assert_eq!((server.keys().len(), crate::files_below(&folder)), (1, 0));
+    assert_eq!(moved, (200, NOTE.bytes.to_vec()));
+    let ended = job().await;
+    assert_eq!(
+        (&ended["state"], &ended["attempt"], &ended["cursor"]),
+        (&json!("dead"), &json!(8), &json!(1))
+    );
+    let error = ended["last_error"].as_str().expect("an error");
+    let expected = format!("could not be moved: 12; the first one is {}: ", missing[0]);
+    assert!(error.contains(&expected), "{error}");
+}
+
+#[actix_web::test]
 async fn a_move_between_stores_at_the_same_place_keeps_the_objects() {
     let fixture = fixture_with(S3Server::section()).await;
     let server = S3Server::start().await;
