@@ -141,19 +141,18 @@ pub async fn find(
     Ok(Some((user, beside.unwrap_or_default())))
 }
 
-/// Returns the state of a user that the transaction has locked.
+/// Returns whether a user that the transaction has locked may sign in, and whether they have a password.
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn status_of(tx: &mut Tx<'_>, id: Uuid) -> Result<UserStatus> {
+pub async fn activity_and_password(tx: &mut Tx<'_>, id: Uuid) -> Result<(bool, bool)> {
     let statement = users::table
         .filter(users::tenant_id.eq(tx.tenant()))
         .filter(users::id.eq(id));
-    let (is_active, has_password): (bool, bool) = statement
+    Ok(statement
         .select((users::is_active, users::password_hash.is_not_null()))
         .first(tx.conn())
-        .await?;
-    Ok(UserStatus::new(is_active, has_password))
+        .await?)
 }
 
 fn in_scope<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {

@@ -19,6 +19,7 @@ use crate::events::{OPENED as OPENED_EVENT, RESOLVED, UPDATED};
 use crate::kinds::Urgency;
 use crate::link::link_href;
 use crate::model::KIND;
+use crate::query::{lock_marks, marks_of};
 
 /// An alert is new, or counts as new. Only critical ones are pushed.
 pub(crate) const OPENED: NotificationType = NotificationType {
@@ -127,6 +128,12 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
     }
     // The alert may have been resolved since.
     let alerts = describe(connection, call, tenant, call.now, &[payload.id]).await?;
+    if alerts.is_empty() {
+        return Ok(());
+    }
+    // Users may have read it since. Growth has removed the marks of before.
+    lock_marks(connection, tenant).await?;
+    let marks = marks_of(connection, tenant, &[payload.id]).await?;
     let mut new = Vec::new();
     for alert in &alerts {
         let channels = Channels {
@@ -135,7 +142,8 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
         };
         let notification_type = NotificationType { channels, ..OPENED };
         let holders = find_holders(connection, tenant, acl::VIEW, alert.organization_id).await?;
-        new.extend(holders.into_iter().map(|user| about(notification_type, user, alert)));
+        let unread = holders.into_iter().filter(|user| !marks.contains(&(alert.id, *user)));
+        new.extend(unread.map(|user| about(notification_type, user, alert)));
     }
     send_last(connection, call, tenant, &new).await?;
     Ok(())
@@ -145,7 +153,7 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
 #[derive(Debug, QueryableByName)]
 pub(crate) struct Described {
     #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
+    pub(crate) id: Uuid,
     #[diesel(sql_type = SqlUuid)]
     pub(crate) organization_id: Uuid,
     #[diesel(sql_type = SmallInt)]

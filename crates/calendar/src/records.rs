@@ -28,6 +28,7 @@ pub(crate) const WINDOWS: RecordKind = RecordKind {
     find: find_windows,
     guardable: true,
     fields: FIELDS,
+    events: &[],
     write: Some(write_window),
 };
 

@@ -32,6 +32,7 @@ const JOB_SITES: RecordKind = RecordKind {
     find: find_job_sites,
     guardable: true,
     fields: JOB_SITE_FIELDS,
+    events: &[],
     write: Some(crud::write::<JobSite>),
 };
 
@@ -43,6 +44,7 @@ const RESOURCES: RecordKind = RecordKind {
     find: find_resources,
     guardable: true,
     fields: RESOURCE_FIELDS,
+    events: &[],
     write: Some(crud::write::<Resource>),
 };
 
@@ -54,6 +56,7 @@ const ASSIGNMENTS: RecordKind = RecordKind {
     find: find_assignments,
     guardable: true,
     fields: ASSIGNMENT_FIELDS,
+    events: &["assigned", "changed", "cancelled"],
     write: Some(write_assignment),
 };
 

@@ -83,6 +83,7 @@ impl Entity for Preferences {
     /// Derived from the user and the rows, and absent from the snapshots of earlier releases. The rows are compared with their times of creation.
     const VOLATILE: &'static [&'static str] = &["createdAt", "id", "organizationId", "updatedAt"];
     const NOT_FOUND: &'static str = "Preferences not found";
+    const IS_PERSONAL: bool = true;
 
     /// Locks the user, whether there are preferences or not.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {

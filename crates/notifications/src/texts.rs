@@ -24,7 +24,7 @@ const ALL: [MailTexts; 4] = [
     MailTexts {
         code: "es",
         open: "Abrir",
-        hint: "Recibe este correo porque así lo indican sus ajustes de notificaciones.",
+        hint: "Recibes este correo porque así lo indican tus ajustes de notificaciones.",
     },
     MailTexts {
         code: "de",

@@ -6,7 +6,6 @@ use backoffice_core::{Feature, Result};
 use uuid::Uuid;
 
 use crate::error::{Error, grantable};
-use crate::values::UserStatus;
 use crate::{acl, query};
 
 /// Issues another invitation to a user who has no password yet; earlier links stop working in the same transaction.
@@ -33,18 +32,19 @@ impl Command for ResendInvitation {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         grantable(protect_user(tx, self.id).await)?;
-        check_invitable(query::status_of(tx, self.id).await?)?;
+        let (is_active, has_password) = query::activity_and_password(tx, self.id).await?;
+        check_invitable(is_active, has_password)?;
         invitation::issue(tx, self.id, &self.token).await?;
         tx.emit(Event::new("access.user.invited", self.id).shown_to(acl::USERS_VIEW));
         Ok(())
     }
 }
 
-/// Rejects deactivated users and users with a password.
-pub(crate) fn check_invitable(status: UserStatus) -> Result<(), Error> {
-    match status {
-        UserStatus::Invited => Ok(()),
-        UserStatus::Active => Err(Error::UserAlreadyActive),
-        UserStatus::Disabled => Err(Error::UserDisabled),
+/// Rejects users with a password, deactivated or not, and deactivated users.
+pub(crate) fn check_invitable(is_active: bool, has_password: bool) -> Result<(), Error> {
+    match (is_active, has_password) {
+        (_, true) => Err(Error::UserAlreadyActive),
+        (false, false) => Err(Error::UserDisabled),
+        (true, false) => Ok(()),
     }
 }

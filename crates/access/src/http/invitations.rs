@@ -125,7 +125,7 @@ async fn resend_access_invite(ctx: RequestContext, path: Path<UserPath>) -> Resu
     let target = format!("{} {}", user.tenant_id, user.id);
     let limits = ctx.platform().rate_limits();
     limits.count(ctx.call(), RESEND_BY_TARGET, &target).await?;
-    check_invitable(user.status())?;
+    check_invitable(user.is_active, user.has_password)?;
     check_configured(&ctx)?;
     let token = invitation::mint(&ctx)?;
     let command = ResendInvitation { id, token };

@@ -167,6 +167,7 @@ async fn users_of_other_tenants_and_organizations_are_unknown() {
     for (token, id) in [
         (&fixture.a.token, fixture.b.admin.to_string()),
         (&fixture.a.token, "nonsense".to_owned()),
+        (&fixture.a.token, format!("{}%00", fixture.a.admin)),
         (&local, fixture.a.admin.to_string()),
     ] {
         assert_eq!(get(token, &id).await, unknown, "{id}");

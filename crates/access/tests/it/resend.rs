@@ -23,6 +23,18 @@ async fn users_who_need_no_link_get_none() {
 }
 
 #[actix_web::test]
+async fn a_deactivated_user_with_a_password_has_been_active_already() {
+    let fixture = Fixture::new().await;
+    let (id, _) = fixture.member("anna@example.com", "viewer").await;
+    assert_eq!(fixture.deactivate(&fixture.a.token, id).await.0, 200);
+
+    let resent = fixture.post_to(&fixture.a.token, id, "resend-invite").await;
+
+    assert_eq!(rejection(&resent), (409, "user_already_active"));
+    assert!(fixture.app.mail().take().is_empty());
+}
+
+#[actix_web::test]
 async fn unknown_foreign_and_malformed_ids_are_the_same() {
     let fixture = Fixture::new().await;
     let unknown = fixture

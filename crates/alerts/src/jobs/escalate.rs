@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::acl;
 use crate::config::AlertsConfig;
 use crate::notify::{ESCALATED, about, describe};
+use crate::query::marks_of;
 
 /// Alerts that one step escalates, all of one tenant.
 const CHUNK: i64 = 100;
@@ -93,10 +94,13 @@ async fn notify(
             vacant.insert(find_holders(connection, tenant, acl::ESCALATIONS, one.organization_id).await?);
         }
     }
+    // A mark that was committed while the alert was being locked. Later ones wait for the lock, and find the notification.
+    let marks = marks_of(connection, tenant, &ids).await?;
     let mut new: Vec<New> = Vec::new();
     for alert in &alerts {
         let recipients = holders.get(&alert.organization_id).into_iter().flatten();
-        new.extend(recipients.map(|user| about(ESCALATED, *user, alert)));
+        let unread = recipients.filter(|user| !marks.contains(&(alert.id, **user)));
+        new.extend(unread.map(|user| about(ESCALATED, *user, alert)));
     }
     send_last(connection, call, tenant, &new).await?;
     Ok(())

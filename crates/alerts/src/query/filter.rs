@@ -10,7 +10,7 @@ use uuid::Uuid;
 /// A caller, the alerts that they may see, and the present instant.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
-    tenant: Uuid,
+    pub(super) tenant: Uuid,
     /// `None` = all of the tenant.
     organizations: Option<Vec<Uuid>>,
     /// The nil UUID for callers without marks of their own.

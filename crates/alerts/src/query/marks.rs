@@ -1,9 +1,11 @@
 //! Marks of users.
 
+use std::collections::HashSet;
+
 use backoffice_core::db::Prepared;
 use backoffice_core::{RequestContext, Result};
-use diesel::QueryableByName;
-use diesel::sql_types::Uuid as SqlUuid;
+use diesel::sql_types::{Array, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
@@ -15,6 +17,58 @@ struct Row {
     id: Uuid,
 }
 
+/// Keeps marks and notifications of a tenant apart: a transaction that marks alerts as read holds the lock shared, one that notifies users of alerts holds
+/// it alone. So either the notification is written first, and the mark finds it, or the mark is, and its user is not notified.
+macro_rules! lock {
+    ($function:literal) => {
+        concat!(
+            "select ",
+            $function,
+            "(hashtextextended('alerts.reads:' || $1::text, 0))"
+        )
+    };
+}
+
+const LOCK_SHARED: &str = lock!("pg_advisory_xact_lock_shared");
+const LOCK: &str = lock!("pg_advisory_xact_lock");
+
+/// Waits for the transactions of the tenant that mark alerts as read, and keeps others from it until the end of this transaction.
+pub(crate) async fn lock_marks(connection: &mut AsyncPgConnection, tenant: Uuid) -> Result<()> {
+    let statement = sql_query(LOCK).bind::<SqlUuid, _>(tenant);
+    Prepared(statement).execute(connection).await?;
+    Ok(())
+}
+
+/// Waits for the transaction that notifies users of the tenant. It is the first statement, so that the next one sees the notifications.
+async fn share_marks(connection: &mut AsyncPgConnection, viewer: &Viewer) -> Result<()> {
+    let statement = sql_query(LOCK_SHARED).bind::<SqlUuid, _>(viewer.tenant);
+    Prepared(statement).execute(connection).await?;
+    Ok(())
+}
+
+#[derive(QueryableByName)]
+struct Mark {
+    #[diesel(sql_type = SqlUuid)]
+    alert_id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    user_id: Uuid,
+}
+
+/// Returns the marks of these alerts: alert and user.
+pub(crate) async fn marks_of(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    alerts: &[Uuid],
+) -> Result<HashSet<(Uuid, Uuid)>> {
+    let text = "select alert_id, user_id from alerts_reads \
+        where tenant_id = $1 and alert_id = any(array(select unnest($2::uuid[])))";
+    let statement = sql_query(text)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(alerts);
+    let marks: Vec<Mark> = Prepared(statement).load(connection).await?;
+    Ok(marks.into_iter().map(|mark| (mark.alert_id, mark.user_id)).collect())
+}
+
 /// Marks an alert as read, whether it is open or resolved. False if it is not visible.
 pub(crate) async fn mark_one(
     connection: &mut AsyncPgConnection,
@@ -22,6 +76,7 @@ pub(crate) async fn mark_one(
     viewer: &Viewer,
     id: Uuid,
 ) -> Result<bool> {
+    share_marks(connection, viewer).await?;
     let text = format!(
         "with found as (select a.id, a.organization_id from alerts_alerts a where {} and a.id = $11), \
          marked as (insert into alerts_reads (tenant_id, id, organization_id, alert_id, user_id, read_at, created_at, updated_at) \
@@ -56,6 +111,7 @@ pub(crate) async fn mark_all(
     ctx: &RequestContext,
     viewer: &Viewer,
 ) -> Result<Vec<Uuid>> {
+    share_marks(connection, viewer).await?;
     let text = format!(
         "insert into alerts_reads (tenant_id, id, organization_id, alert_id, user_id, read_at, created_at, updated_at) \
          select $1, (substr($11::text, 1, 14) || '7' || substr(md5($11::text || a.id::text)::uuid::text, 16))::uuid, \

@@ -3,6 +3,7 @@
 use actix_web::http::Method;
 use backoffice_test_accounts::login;
 use backoffice_test_support::Duration;
+use futures_util::future::join;
 use serde_json::{Value, json};
 
 use crate::fixture::{ASSIGNMENTS, Fixture, assignments, builder, instant, text};
@@ -302,6 +303,59 @@ async fn users_are_notified_of_new_and_grown_alerts_until_these_are_resolved() {
         fixture.remove(ASSIGNMENTS, id).await;
     }
     assert_eq!(fixture.notifications(&fixture.d.token).await, Vec::<Value>::new());
+}
+
+#[actix_web::test]
+async fn users_who_have_read_an_alert_before_its_notification_get_none() {
+    let fixture = Fixture::new().await;
+    fixture.app.deliver_events().await;
+    let alert = alert(&fixture).await;
+    fixture.read(&fixture.d.token, &alert).await;
+
+    assert_eq!(fixture.notifications(&fixture.d.token).await, Vec::<Value>::new());
+    assert_eq!(fixture.notifications(&fixture.v.token).await[0]["status"], "unread");
+
+    // The grown alert counts as new, and so does its mark.
+    fixture.assign("06T14", "06T16").await;
+    let grown = fixture.only().await;
+    assert_eq!(
+        (&grown["read"], &grown["notificationId"]),
+        (&json!(false), &Value::Null)
+    );
+    let (status, body) = fixture
+        .app
+        .post(&fixture.d.token, "/alerts/alerts/read-all", json!({}))
+        .await;
+    assert_eq!((status, &body["updated"]), (200, &json!(1)));
+    assert_eq!(fixture.notifications(&fixture.d.token).await, Vec::<Value>::new());
+    let of_v = fixture.notifications(&fixture.v.token).await;
+    assert_eq!(of_v[0]["body"], "Assignments in conflict: 3");
+
+    fixture.assign("06T15", "06T17").await;
+    let of_d = fixture.notifications(&fixture.d.token).await;
+    assert_eq!((of_d.len(), &of_d[0]["status"]), (1, &json!("unread")));
+}
+
+#[actix_web::test]
+async fn an_alert_that_is_read_while_its_notification_is_written_leaves_no_unread_one() {
+    let fixture = Fixture::new().await;
+    fixture.app.deliver_events().await;
+    for day in 6..16 {
+        fixture.assign(&format!("{day:02}T08"), &format!("{day:02}T12")).await;
+        fixture.assign(&format!("{day:02}T11"), &format!("{day:02}T15")).await;
+        let page = fixture
+            .page(&fixture.d.token, "?unreadOnly=true&urgencies=critical")
+            .await;
+        let alert = page["items"][0].clone();
+
+        join(fixture.read(&fixture.d.token, &alert), fixture.app.deliver_events()).await;
+
+        let all = fixture.notifications(&fixture.d.token).await;
+        let shown = fixture.item(&fixture.d.token, &alert).await;
+        let own = all.iter().find(|one| one["id"] == shown["notificationId"]);
+        assert_eq!(shown["read"], true);
+        assert!(own.is_none_or(|one| one["status"] == "read"), "{own:?}");
+    }
 }
 
 #[actix_web::test]

@@ -104,6 +104,7 @@ async fn dsp_33_a_feed_shows_what_its_user_may_see_now() {
     )
     .await;
     let malformed = read(&fixture, Method::GET, "/calendar/feed/x", None).await;
+    let with_nul = read(&fixture, Method::GET, "/calendar/feed/x%00", None).await;
 
     assert_eq!((first.status, unchanged.status), (200, 304), "{}", first.text());
     assert_eq!(
@@ -128,6 +129,7 @@ async fn dsp_33_a_feed_shows_what_its_user_may_see_now() {
     assert_eq!(without_right.status, 404);
     assert_eq!((unknown.status, unknown.text()), (404, without_right.text()));
     assert_eq!((malformed.status, malformed.text()), (404, without_right.text()));
+    assert_eq!((with_nul.status, with_nul.text()), (404, without_right.text()));
     assert_eq!(malformed.json()["code"], "feed_not_found");
 }
 

@@ -306,12 +306,13 @@ async fn another_tenant_sees_no_window_and_a_malformed_id_is_unknown() {
     let foreign = fixture.app.get(&fixture.b.token, &path).await;
     let unknown = fixture.app.get(&fixture.b.token, &one(Uuid::from_u128(9))).await;
     let malformed = fixture.app.get(&fixture.b.token, &format!("{WINDOWS}/x")).await;
+    let with_nul = fixture.app.get(&fixture.b.token, &format!("{WINDOWS}/{id}%00")).await;
     let (status, _) = fixture.app.put(&fixture.b.token, &path, json!({"note": "x"})).await;
     let (_, listed) = fixture.app.get(&fixture.b.token, WINDOWS).await;
 
     assert_eq!(foreign.0, 404);
     assert_eq!(foreign.1["code"], "window_not_found");
     assert_eq!(unknown, foreign);
-    assert_eq!(malformed, foreign);
+    assert_eq!((&malformed, &with_nul), (&foreign, &foreign));
     assert_eq!((status, &listed["total"]), (404, &json!(0)));
 }

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{LiveUse, RESOURCE, keep_from_losing_assignments};
+use crate::notify::remind_other_user;
 use crate::schema::dispatch_resources as resources;
 use crate::{acl, after_change, query};
 
@@ -112,6 +113,20 @@ impl Entity for Resource {
         if from.is_some() || step.restoring {
             after_change::resource(tx, from.as_ref(), to.as_ref());
         }
+        if let (Some(from), Some(to)) = (from, to)
+            && to.user_id.is_some()
+            && from.user_id != to.user_id
+        {
+            remind_other_user(tx, to.id).await?;
+        }
         Ok(())
+    }
+
+    /// Leaves out the type, which never changes.
+    fn fields_of_constraint(constraint: &str) -> &'static [&'static str] {
+        match constraint {
+            "dispatch_resources_tenant_id_organization_id_type_code_idx" => &["code", "organizationId"],
+            _ => &[],
+        }
     }
 }

@@ -6,6 +6,8 @@ mod types;
 
 use backoffice_core::registry::Registry;
 
+pub(crate) use reminders::remind_other_user;
+
 pub(crate) fn register(registry: &mut Registry) {
     registry
         .extend(types::ASSIGNED)

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use backoffice_calendar::{Day, zone_of};
+use backoffice_core::command::Tx;
 use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{Job, Step, Work};
 use backoffice_core::{Call, Result, Scope, Timestamp};
 use backoffice_notifications::send_last;
 use diesel::sql_types::{BigInt, Date, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{QueryableByName, sql_query};
+use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query, update};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use time::Duration;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 
 use super::types::{About, REMINDER, local_time};
 use crate::config::DispatchConfig;
+use crate::schema::dispatch_assignments as assignments;
 
 /// The name of the schedule.
 pub(super) const SCHEDULE: &str = "dispatch.reminders";
@@ -102,6 +104,22 @@ impl Job for RemindWorkers {
         metrics::counter!("dispatch_reminders_total").increment(marked);
         Ok(Step::More)
     }
+}
+
+/// Removes the marks of a worker who is another user now, who is then reminded of the assignments that have not started.
+pub(crate) async fn remind_other_user(tx: &mut Tx<'_>, worker: Uuid) -> Result<()> {
+    let own = assignments::table
+        .filter(assignments::tenant_id.eq(tx.tenant()))
+        .filter(assignments::subject_type.eq("worker"))
+        .filter(assignments::subject_id.eq(worker))
+        .filter(assignments::start_at.gt(tx.now()))
+        .filter(assignments::reminded_at.is_not_null());
+    update(own)
+        .set(assignments::reminded_at.eq(None::<Timestamp>))
+        .prepared()
+        .execute(tx.conn())
+        .await?;
+    Ok(())
 }
 
 async fn send(

@@ -176,3 +176,25 @@ async fn an_assignment_that_a_new_zone_moves_to_a_later_start_is_reminded_of_aga
     assert!(is_marked_in("Asia/Tokyo").await, "the start is earlier");
     assert!(!is_marked_in("America/Sao_Paulo").await, "the start is later");
 }
+
+#[actix_web::test]
+async fn any_change_of_the_calendar_derives_instants_that_missed_a_new_zone() {
+    let fixture = Fixture::new().await;
+    let id = fixture
+        .create(ASSIGNMENTS, by_dates(&fixture, "2026-03-29", "2026-03-30"))
+        .await;
+    // As if the module had been disabled.
+    let zone = "update calendar_working_calendars set time_zone = 'America/Sao_Paulo'";
+    assert_eq!(fixture.app.sql(zone).await, 1);
+    let start_with = async |holidays: Value| {
+        let body = json!({"timeZone": "America/Sao_Paulo", "offWeekdays": ["sat", "sun"], "holidays": holidays});
+        let path = "/calendar/working-calendar";
+        let (status, body) = fixture.app.put(&fixture.a.token, path, body).await;
+        assert_eq!(status, 200, "{body}");
+        fixture.item(ASSIGNMENTS, id).await["startAt"].clone()
+    };
+
+    assert_eq!(start_with(json!([])).await, "2026-03-28T23:00:00.000Z");
+    let one = json!([{"date": "2026-12-25", "name": "Christmas"}]);
+    assert_eq!(start_with(one).await, "2026-03-29T03:00:00.000Z");
+}

@@ -118,3 +118,26 @@ async fn instants_of_dates_are_not_part_of_a_change() {
     let changed: Vec<&String> = changes.as_object().expect("changes").keys().collect();
     assert_eq!(changed, ["endDateExclusive", "startDate"], "{changes}");
 }
+
+#[actix_web::test]
+async fn a_code_that_was_taken_meanwhile_keeps_a_record_from_coming_back() {
+    let fixture = Fixture::new().await;
+    let token = &fixture.a.token;
+    for (path, body) in [
+        (JOB_SITES, json!({"name": "S3", "code": "A-1"})),
+        (RESOURCES, json!({"type": "vehicle", "name": "V1", "code": "A-1"})),
+    ] {
+        let id = fixture.create(path, body.clone()).await;
+        let one = format!("{path}/{id}");
+        let deleted = fixture.app.send(token, Method::DELETE, &one, Value::Null).await;
+        fixture.create(path, body).await;
+
+        let undone = fixture.app.undo(token, &deleted).await;
+
+        assert_eq!(undone.0, 400, "{}", undone.1);
+        assert_eq!(
+            (&undone.1["code"], &undone.1["fields"]),
+            (&json!("undo_conflict"), &json!(["code"]))
+        );
+    }
+}

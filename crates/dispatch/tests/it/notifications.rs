@@ -276,6 +276,41 @@ async fn a_worker_who_takes_over_an_assignment_is_reminded_of_it() {
 }
 
 #[actix_web::test]
+async fn the_next_user_of_a_worker_is_reminded_of_what_has_not_started() {
+    let fixture = Fixture::new().await;
+    let first = worker(&fixture, "w1@alpha.test").await;
+    fixture.role("Next", &["dispatch.*"], None).await;
+    let (next, _) = fixture.user("next@alpha.test", &["Next"]).await;
+    for (from, to) in [("09:30", "10:00"), ("21:00", "22:00")] {
+        fixture.create(ASSIGNMENTS, of(&fixture, &first, from, to)).await;
+    }
+    let reminded = async |minutes: i64| {
+        fixture.app.advance(Duration::minutes(minutes));
+        run_due(&fixture).await;
+        let marked = "dispatch_assignments where reminded_at is not null";
+        fixture.app.count(marked).await
+    };
+    // The first assignment has begun by then.
+    reminded(24 * 60).await;
+    assert_eq!(reminded(1).await, 1);
+    assert_eq!(reminded(119).await, 2);
+    let token = login(&fixture.app, "admin@alpha.test").await;
+
+    let path = format!("{RESOURCES}/{}", first.id);
+    assert_eq!(fixture.app.put(&token, &path, json!({"userId": next})).await.0, 200);
+
+    let unmarked = "dispatch_assignments where reminded_at is null";
+    assert_eq!(fixture.app.count(unmarked).await, 1);
+    assert_eq!(reminded(1).await, 2);
+    for (email, expected) in [("w1@alpha.test", 2), ("next@alpha.test", 1)] {
+        let token = login(&fixture.app, email).await;
+        let all = notified(&fixture, &token).await;
+        let reminders = all.iter().filter(|one| one.0 == "dispatch.assignment.reminder");
+        assert_eq!(reminders.count(), expected, "{email}: {all:?}");
+    }
+}
+
+#[actix_web::test]
 async fn reminders_can_be_switched_off() {
     let fixture = Fixture::of(builder().config("[dispatch]\nreminder_before = '0s'\n")).await;
     let worker = worker(&fixture, "w@alpha.test").await;
