@@ -24,6 +24,7 @@ pub(crate) const PRODUCTS: RecordKind = RecordKind {
     find: find_products,
     guardable: true,
     fields: FIELDS,
+    events: &[],
     write: Some(crud::write::<Product>),
 };
 

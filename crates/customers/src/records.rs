@@ -38,6 +38,7 @@ const DEALS: RecordKind = RecordKind {
     find: find_deals,
     guardable: true,
     fields: DEAL_FIELDS,
+    events: &["owner_assigned", "stage_changed"],
     write: Some(write_deal),
 };
 
@@ -49,6 +50,7 @@ const COMPANIES: RecordKind = RecordKind {
     find: find_companies,
     guardable: true,
     fields: COMPANY_FIELDS,
+    events: &[],
     write: Some(crud::write::<Company>),
 };
 
@@ -60,6 +62,7 @@ const PEOPLE: RecordKind = RecordKind {
     find: find_people,
     guardable: true,
     fields: PERSON_FIELDS,
+    events: &[],
     write: Some(crud::write::<Person>),
 };
 
@@ -71,6 +74,7 @@ const PIPELINES: RecordKind = RecordKind {
     find: find_pipelines,
     guardable: true,
     fields: PIPELINE_FIELDS,
+    events: &[],
     write: Some(crud::write::<Pipeline>),
 };
 
@@ -82,6 +86,7 @@ const STAGES: RecordKind = RecordKind {
     find: find_stages,
     guardable: true,
     fields: STAGE_FIELDS,
+    events: &[],
     write: Some(crud::write::<Stage>),
 };
 

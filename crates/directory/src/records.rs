@@ -24,6 +24,7 @@ pub(crate) const ORGANIZATIONS: RecordKind = RecordKind {
     find: find_organizations,
     guardable: true,
     fields: FIELDS,
+    events: &[],
     write: Some(crud::write::<Organization>),
 };
 

@@ -37,7 +37,7 @@ pub(crate) struct NamedUser {
     organizations: Option<Vec<Uuid>>,
 }
 
-/// A user's own access control list counts, if there is one, else those of the user's roles.
+/// A user's own access control list counts, if there is one, else those of the user's roles. A list without features adds no organizations.
 const FIND: &str = "\
 with named as (
     select u.id, u.email_norm from auth_users u
@@ -48,11 +48,13 @@ with named as (
 ), lists as (
     select n.id, a.is_super_admin, a.organizations from named n
         join auth_user_acls a on a.tenant_id = $1 and a.user_id = n.id
+    where a.is_super_admin or cardinality(a.features) > 0
     union all
     select n.id, a.is_super_admin, a.organizations from named n
         join auth_user_roles l on l.tenant_id = $1 and l.user_id = n.id
         join auth_role_acls a on a.tenant_id = l.role_tenant_id and a.role_id = l.role_id
-    where not exists (select 1 from auth_user_acls o where o.tenant_id = $1 and o.user_id = n.id)
+    where (a.is_super_admin or cardinality(a.features) > 0)
+        and not exists (select 1 from auth_user_acls o where o.tenant_id = $1 and o.user_id = n.id)
 )
 select n.id, n.email_norm as email,
     array(select r.name_norm from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
@@ -135,7 +137,7 @@ impl RecipientsLeft {
     }
 }
 
-/// The recipients of a notification, and the names behind which there are none.
+/// The recipients of a notification, and the names behind which there are none, or more than it may have.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recipients {
     pub(crate) users: Vec<Uuid>,
@@ -162,13 +164,12 @@ pub(crate) fn select(
         if users.peek().is_none() {
             chosen.skipped.push(name.to_owned());
         }
-        for user in users {
+        for user in users.filter(|user| known.insert(user.id)) {
             if chosen.users.len() >= MOST_OF_ONE {
+                chosen.skipped.push(name.to_owned());
                 break;
             }
-            if known.insert(user.id) {
-                chosen.users.push(user.id);
-            }
+            chosen.users.push(user.id);
         }
     };
     for name in &planned.users {

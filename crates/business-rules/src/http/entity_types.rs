@@ -39,8 +39,8 @@ struct EntityType {
     entity_type: &'static str,
     /// The title.
     title: &'static str,
-    /// Changes of such records. Further events about a record (`owner_assigned`) are changes too. Rules that act apply to the first three, rules that
-    /// validate also to undo and redo.
+    /// Changes of such records. Rules that act apply to `created`, `updated`, `deleted` and to further events about a record, such as
+    /// `owner_assigned`; rules that validate apply to `created`, `updated`, `deleted`, `undone` and `redone`.
     events: Vec<&'static str>,
     /// The fields of such records.
     fields: Vec<Field>,
@@ -67,7 +67,7 @@ async fn list_business_rule_entity_types(ctx: RequestContext) -> Result<Json<Ent
         .map(|kind| EntityType {
             entity_type: kind.kind,
             title: kind.title,
-            events: EVENTS.to_vec(),
+            events: [&EVENTS, kind.events].concat(),
             fields: kind
                 .fields
                 .iter()

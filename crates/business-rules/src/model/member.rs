@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::crud::{self, Record};
 use backoffice_core::db::KeyColumn;
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::{Feature, Rejection, Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete};
+use diesel::{
+    ExpressionMethods, Insertable, OptionalExtension, QueryDsl, Queryable, Selectable, SelectableHelper, delete,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -72,6 +74,17 @@ pub(super) async fn with_members(tx: &mut Tx<'_>, by: By, snapshots: Snapshots) 
     snapshots.into_iter().map(with_own).collect()
 }
 
+/// Rejects a restored member whose rule the caller may not see, as if the rule were deleted: `undo_conflict`.
+async fn check_restored(tx: &mut Tx<'_>, to: &Snapshot) -> Result<()> {
+    let row: SetMember = to.row()?;
+    let rule = query::rules::in_scope(tx.scope()).filter(rules::id.eq(row.rule_id));
+    let found: Option<Uuid> = rule.select(rules::id).first(tx.conn()).await.optional()?;
+    match found {
+        Some(_) => Ok(()),
+        None => Err(Rejection::undo_conflict(&["ruleId"]).into()),
+    }
+}
+
 impl SetMember {
     /// Restores the members that were deleted with the resources of snapshots. Those whose other side was deleted since are left out.
     pub(super) async fn restore(tx: &mut Tx<'_>, snapshots: &[Snapshot]) -> Result<Vec<String>> {
@@ -123,7 +136,7 @@ impl Entity for SetMember {
     const VIEW: Option<Feature> = Some(acl::VIEW);
 
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
-        let visible = query::sets::members_in_scope(locker.scope()).filter(members::id.one_of(ids));
+        let visible = query::sets::visible_members(locker.scope()).filter(members::id.one_of(ids));
         let locked = visible.order(members::id).select(Self::as_select()).for_update();
         Ok(crud::locked(locked.load(&mut locker.connection()).await?))
     }
@@ -143,7 +156,11 @@ impl Entity for SetMember {
     }
 
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
-        limits::check_whole_tenant(tx, step)
+        limits::check_whole_tenant(tx, step)?;
+        match step.to {
+            Some(to) if step.restoring => check_restored(tx, to).await,
+            _ => Ok(()),
+        }
     }
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {

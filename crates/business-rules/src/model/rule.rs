@@ -130,4 +130,10 @@ impl Entity for Rule {
     async fn after_transition(tx: &mut Tx<'_>, _step: &Transition<'_>) -> Result<()> {
         compiled::forget(tx)
     }
+    fn fields_of_constraint(constraint: &str) -> &'static [&'static str] {
+        match constraint {
+            "business_rules_rules_tenant_id_rule_key_key" => &["ruleId"],
+            _ => &[],
+        }
+    }
 }

@@ -79,4 +79,10 @@ impl Entity for RuleSet {
     async fn guard(tx: &mut Tx<'_>, step: &Transition<'_>) -> Result<()> {
         limits::check_whole_tenant(tx, step)
     }
+    fn fields_of_constraint(constraint: &str) -> &'static [&'static str] {
+        match constraint {
+            "business_rules_sets_tenant_id_set_key_key" => &["setId"],
+            _ => &[],
+        }
+    }
 }

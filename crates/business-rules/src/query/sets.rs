@@ -4,7 +4,7 @@ use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::scope::{Owned, Within};
 use backoffice_core::{RequestContext, Result, Scope};
-use diesel::dsl::{Filter, count_star};
+use diesel::dsl::{Eq, Filter, count_star, exists};
 use diesel::pg::Pg;
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, JoinOnDsl, OptionalExtension, PgTextExpressionMethods, QueryDsl,
@@ -50,6 +50,8 @@ pub struct MemberItem {
 
 type InScope = Filter<Filter<sets::table, Owned<sets::tenant_id>>, Within<sets::organization_id>>;
 type MembersInScope = Filter<Filter<members::table, Owned<members::tenant_id>>, Within<members::organization_id>>;
+type OwnRule = Filter<Filter<rules::table, Eq<rules::tenant_id, members::tenant_id>>, Eq<rules::id, members::rule_id>>;
+type VisibleMembers = Filter<MembersInScope, exists<Filter<OwnRule, Within<rules::organization_id>>>>;
 
 /// Returns the sets that are visible to the caller.
 pub(crate) fn in_scope(scope: &Scope) -> InScope {
@@ -58,11 +60,19 @@ pub(crate) fn in_scope(scope: &Scope) -> InScope {
         .filter(scope.within(sets::organization_id))
 }
 
-/// Returns the members of sets that are visible to the caller.
-pub(crate) fn members_in_scope(scope: &Scope) -> MembersInScope {
+/// Returns the members of sets that are visible to the caller, also those whose rule is not.
+fn members_in_scope(scope: &Scope) -> MembersInScope {
     members::table
         .filter(scope.owns(members::tenant_id))
         .filter(scope.within(members::organization_id))
+}
+
+/// Returns the members that are visible to the caller: they see the set and the rule.
+pub(crate) fn visible_members(scope: &Scope) -> VisibleMembers {
+    let rule = rules::table
+        .filter(rules::tenant_id.eq(members::tenant_id))
+        .filter(rules::id.eq(members::rule_id));
+    members_in_scope(scope).filter(exists(rule.filter(scope.within(rules::organization_id))))
 }
 
 fn requested<'a>(scope: &Scope, request: &ListRequest) -> sets::BoxedQuery<'a, Pg> {
@@ -139,7 +149,7 @@ pub async fn members_of(connection: &AsyncPgConnection, scope: &Scope, set: Uuid
         .await?)
 }
 
-/// Returns a member of a set, if the set is visible.
+/// Returns a member of a set, if the set and the rule are visible.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -149,7 +159,7 @@ pub async fn find_member(
     set: Uuid,
     id: Uuid,
 ) -> Result<Option<SetMember>> {
-    let found = members_in_scope(scope)
+    let found = visible_members(scope)
         .filter(members::set_id.eq(set))
         .filter(members::id.eq(id))
         .select(SetMember::as_select());

@@ -75,3 +75,50 @@ async fn the_notifications_of_a_run_have_at_most_ten_thousand_recipients() {
     assert_eq!(outcome(11), (&json!(0), &json!("no_recipients")));
     assert_eq!(fixture.app.count("notifications_notifications").await, 10_000);
 }
+
+#[actix_web::test]
+async fn the_names_of_more_than_a_thousand_recipients_are_skipped() {
+    let fixture = fixture().await;
+    crowd(&fixture).await;
+    fixture.user("one@alpha.test", &["Crowd"]).await;
+    let recipients = json!({"message": "m", "recipients": ["admin@alpha.test", "u1@crowd.test", "role:Crowd"]});
+    let fields = json!({"successActions": [action("NOTIFY", recipients)]});
+    fixture.create(RULES, with(rule("r1", "ACTION", "x.y"), fields)).await;
+
+    let input = json!({"entityType": "x.y"});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    let result = &body["executedRules"][0]["actionsExecuted"]["results"][0];
+    assert_eq!(
+        (&result["success"], &result["recipients"], &result["skipped"]),
+        (&json!(true), &json!(1000), &json!(["role:Crowd"])),
+        "{body}"
+    );
+}
+
+#[actix_web::test]
+async fn a_role_without_features_adds_no_organization_to_the_scope_of_a_user() {
+    let fixture = fixture().await;
+    let branch = fixture.organization("Branch", None).await;
+    let home = fixture.a.organization;
+    fixture.role("At home", &["customers.*"], Some(&[home])).await;
+    fixture.role("Everywhere", &[], None).await;
+    fixture.role("In the branch", &[], Some(&[branch])).await;
+    let roles = ["At home", "Everywhere", "In the branch"];
+    let (user, _) = fixture.user("home@alpha.test", &roles).await;
+    let notify = action("NOTIFY", json!({"message": "m", "recipients": [user]}));
+    let fields = json!({"organizationId": branch, "successActions": [notify]});
+    let id = fixture.create(RULES, with(rule("r1", "ACTION", "x.y"), fields)).await;
+
+    let (_, body) = fixture
+        .app
+        .post(&fixture.a.token, &format!("{EXECUTE}/{id}"), json!({}))
+        .await;
+
+    let result = &body["actionsExecuted"]["results"][0];
+    assert_eq!(
+        (&result["recipients"], &result["error"]),
+        (&json!(0), &json!("no_recipients")),
+        "{body}"
+    );
+}

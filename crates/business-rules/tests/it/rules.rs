@@ -370,6 +370,16 @@ async fn entity_types_are_the_kinds_that_modules_offer() {
             "directory.organization"
         ]
     );
+    let events = [
+        "created",
+        "updated",
+        "deleted",
+        "undone",
+        "redone",
+        "owner_assigned",
+        "stage_changed",
+    ];
+    assert_eq!(items[2]["events"], json!(events));
     let fields = items[2]["fields"].as_array().cloned().unwrap_or_default();
     assert!(fields.contains(&json!({"path": "title", "type": "text", "writable": true})));
     assert!(fields.contains(&json!({"path": "closedAt", "type": "time", "writable": false})));

@@ -1,6 +1,7 @@
 //! Sets of rules.
 
 use actix_web::http::Method;
+use backoffice_test_accounts::TwoTenants;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -163,5 +164,111 @@ async fn a_deletion_of_a_rule_or_set_is_undone_with_its_memberships() {
         let (status, body) = app.undo(token, &deleted).await;
         assert_eq!(status, 200, "{body}");
         assert_eq!(app.get(token, &format!("{SETS}/{id}")).await.1["members"], before);
+    }
+}
+
+/// A set of a branch with a rule of the branch and one of the organization of Alpha, and a user with rights in the branch only.
+struct Mixed {
+    members: String,
+    own: Uuid,
+    foreign: Uuid,
+    role: Uuid,
+    branch: Uuid,
+    local: String,
+}
+
+const LOCAL: &[&str] = &["business_rules.*", "audit_logs.*"];
+
+async fn mixed(fixture: &TwoTenants) -> Mixed {
+    let branch = fixture.organization("Branch", None).await;
+    let role = fixture.role("Local", LOCAL, Some(&[branch])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["Local"]).await;
+    let of_branch = json!({"organizationId": branch});
+    let id = fixture.create(SETS, with(set("s1"), of_branch.clone())).await;
+    let own = fixture
+        .create(RULES, with(rule("own", "ACTION", "x.y"), of_branch))
+        .await;
+    let of_alpha = json!({"organizationId": fixture.a.organization});
+    let foreign = fixture
+        .create(RULES, with(rule("foreign", "ACTION", "x.y"), of_alpha))
+        .await;
+    let members = format!("{SETS}/{id}/members");
+    let own = fixture.create(&members, json!({"ruleId": own})).await;
+    let foreign = fixture
+        .create(&members, json!({"ruleId": foreign, "sequence": 1}))
+        .await;
+    Mixed {
+        members,
+        own,
+        foreign,
+        role,
+        branch,
+        local,
+    }
+}
+
+#[actix_web::test]
+async fn a_member_whose_rule_is_invisible_is_not_found() {
+    let fixture = fixture().await;
+    let mixed = mixed(&fixture).await;
+    let change = async |id: Uuid| {
+        let body = json!({"memberId": id, "sequence": 7});
+        fixture.app.put(&mixed.local, &mixed.members, body).await
+    };
+    let remove = async |id: Uuid| {
+        let path = format!("{}?memberId={id}", mixed.members);
+        fixture.app.delete(&mixed.local, &path, Value::Null).await
+    };
+    let unknown = Uuid::from_u128(1);
+
+    assert_eq!(change(mixed.foreign).await, change(unknown).await);
+    assert_eq!(remove(mixed.foreign).await, remove(unknown).await);
+
+    assert_eq!(change(unknown).await, (404, json!({"error": "Member not found"})));
+    assert_eq!((change(mixed.own).await.0, remove(mixed.own).await.0), (200, 200));
+    let kept = format!(
+        "business_rules_set_members where id = '{}' and sequence = 1",
+        mixed.foreign
+    );
+    assert_eq!(fixture.app.count(&kept).await, 1);
+}
+
+#[actix_web::test]
+async fn a_member_returns_only_to_callers_who_see_its_rule() {
+    let fixture = fixture().await;
+    let mixed = mixed(&fixture).await;
+    let both = [mixed.branch, fixture.a.organization];
+    fixture.acl(mixed.role, LOCAL, Some(&both)).await;
+    let path = format!("{}?memberId={}", mixed.members, mixed.foreign);
+    let removed = fixture.app.send(&mixed.local, Method::DELETE, &path, Value::Null).await;
+    assert_eq!(removed.status, 200, "{}", removed.text());
+
+    fixture.acl(mixed.role, LOCAL, Some(&[mixed.branch])).await;
+    let (status, body) = fixture.app.undo(&mixed.local, &removed).await;
+
+    assert_eq!((status, &body["code"]), (400, &json!("undo_conflict")), "{body}");
+    assert_eq!(body["fields"], json!(["ruleId"]));
+    fixture.acl(mixed.role, LOCAL, Some(&both)).await;
+    assert_eq!(fixture.app.undo(&mixed.local, &removed).await.0, 200);
+}
+
+#[actix_web::test]
+async fn a_key_that_was_taken_meanwhile_keeps_a_rule_or_set_from_coming_back() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    for (path, body, field) in [
+        (RULES, rule("k1", "ACTION", "x.y"), "ruleId"),
+        (SETS, set("k1"), "setId"),
+    ] {
+        let id = fixture.create(path, body.clone()).await;
+        let one = format!("{path}?id={id}");
+        let deleted = app.send(token, Method::DELETE, &one, Value::Null).await;
+        assert_eq!(deleted.status, 200, "{}", deleted.text());
+        fixture.create(path, body).await;
+
+        let (status, body) = app.undo(token, &deleted).await;
+
+        let reported = (status, &body["code"], &body["fields"]);
+        assert_eq!(reported, (400, &json!("undo_conflict"), &json!([field])));
     }
 }

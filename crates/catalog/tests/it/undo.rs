@@ -295,3 +295,38 @@ async fn aud_25_the_log_of_a_product_shows_its_variants_and_prices() {
     expected.sort_by_key(Value::to_string);
     assert_eq!(parents, expected);
 }
+
+#[actix_web::test]
+async fn aud_26_what_went_with_a_product_is_not_undoable() {
+    let fixture = Fixture::new().await;
+    let category = fixture.category("shoes", None).await;
+    let renamed = fixture
+        .change(CATEGORIES, json!({"id": category, "name": "Renamed"}))
+        .await;
+    let product = fixture
+        .create(PRODUCTS, json!({"title": "Shoe", "categoryIds": [category]}))
+        .await
+        .resource;
+    let variant = fixture
+        .create(VARIANTS, json!({"productId": product, "name": "S"}))
+        .await;
+    let body = json!({"productId": product, "variantId": variant.resource, "kind": "sale", "currencyCode": "EUR", "amount": 2});
+    let price = fixture.create(PRICES, body).await;
+    let undoable = async || {
+        let entries = fixture.entries("undoableOnly=true&limit=100").await;
+        [&renamed, &variant, &price].map(|write| entries.iter().any(|entry| entry["id"] == json!(write.log_id)))
+    };
+    assert_eq!(undoable().await, [true, true, true]);
+
+    let deleted = fixture.remove(PRODUCTS, product).await;
+
+    // The category stays, although the log relates the deletion to it.
+    assert_eq!(undoable().await, [true, false, false]);
+    let (status, body) = fixture.app.undo(&fixture.admin, &deleted).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(undoable().await, [true, true, true]);
+    for write in [&price, &variant, &renamed] {
+        let (status, body) = fixture.app.undo(&fixture.admin, write).await;
+        assert_eq!(status, 200, "{body}");
+    }
+}

@@ -213,3 +213,38 @@ async fn all_faults_of_a_call_are_reported() {
     let expected: Vec<(&str, &str)> = expected.iter().map(|(path, code)| (path.as_str(), *code)).collect();
     assert_eq!(details(&body), expected);
 }
+
+#[actix_web::test]
+async fn a_rule_can_be_disabled_whatever_its_actions_need() {
+    let fixture = fixture().await;
+    let (_, gone) = catalog_key(&fixture).await;
+    let of_gone = fixture.create(RULES, calling("GUARD", &product(gone))).await;
+    let path = format!("{KEYS}?id={gone}");
+    assert_eq!(fixture.app.delete(&fixture.a.token, &path, Value::Null).await.0, 200);
+    let live = key(&fixture, "Catalog", None).await;
+    let other = with(calling("GUARD", &product(live)), json!({"ruleId": "other"}));
+    let of_live = fixture.create(RULES, other).await;
+    fixture.role("Editor", &["business_rules.*"], None).await;
+    let (_, editor) = fixture.user("editor@alpha.test", &["Editor"]).await;
+    let admin = &fixture.a.token;
+    let put = async |token: &str, id: Uuid, fields: Value| {
+        let body = with(json!({"id": id}), fields);
+        fixture.app.put(token, RULES, body).await.0
+    };
+
+    for (token, id, rejected) in [(admin, of_gone, 400), (&editor, of_live, 403)] {
+        assert_eq!(put(token, id, json!({"ruleName": "Renamed"})).await, rejected);
+        assert_eq!(put(token, id, json!({"enabled": false})).await, 200);
+        let (_, stored) = fixture.app.get(admin, &format!("{RULES}/{id}")).await;
+        assert_eq!(stored["enabled"], false);
+        assert_eq!(stored["effectFeatures"], json!(["api_keys.create"]));
+        assert_eq!(put(token, id, json!({"ruleName": "Renamed"})).await, 200);
+        for needing in [
+            json!({"enabled": true}),
+            json!({"entityType": "customers.company"}),
+            json!({"failureActions": [product(if id == of_gone { gone } else { live })]}),
+        ] {
+            assert_eq!(put(token, id, needing.clone()).await, rejected, "{needing}");
+        }
+    }
+}
