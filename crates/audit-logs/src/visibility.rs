@@ -79,7 +79,7 @@ impl<'a> Viewer<'a> {
         let catalogue = ctx.platform().catalogue();
         let commands = ctx.platform().registry().commands();
         let mut groups: Vec<UndoableCommands> = Vec::new();
-        for command in commands.filter(|command| command.undoable) {
+        for command in commands.filter(|command| command.undoable && (own || !command.is_personal)) {
             let features = command.features_of(own);
             let Ok(scope) = ctx.scope().for_features(features, catalogue) else {
                 continue;
@@ -116,7 +116,7 @@ impl<'a> Viewer<'a> {
             return false;
         };
         held_there(&acl::UNDO_SELF)
-            && (is_own || held_there(&acl::UNDO_TENANT))
+            && (is_own || (!command.is_personal && held_there(&acl::UNDO_TENANT)))
             && command.features_of(is_own).iter().all(held_there)
     }
 }

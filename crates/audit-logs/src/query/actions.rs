@@ -182,6 +182,36 @@ const AFFECTED_ARE_LATEST: &str = "(audit_action_logs.touched is null or not exi
         and v.resource_kind = t.kind and v.resource_id = t.id \
     where v.version is distinct from t.\"versionAfter\"))";
 
+/// Matches a resource unless it was deleted together with another one, by a deletion that is not undone. Such a deletion has no version of the resource,
+/// but a link to it. It also has links to resources that it only concerns, hence the condition on its snapshot. PostgreSQL would join `not exists` with
+/// all links.
+macro_rules! is_present {
+    ($kind:literal, $id:literal) => {
+        concat!(
+            "coalesce((select false from audit_action_links l \
+              join audit_action_logs d on d.tenant_id = l.tenant_id and d.id = l.log_id \
+              where l.tenant_id = audit_action_logs.tenant_id and l.resource_kind = ",
+            $kind,
+            " and l.resource_id = ",
+            $id,
+            " and d.action_type = 'delete' and d.execution_state = 'done' \
+              and d.snapshot_before @> jsonb_build_object('_children', jsonb_build_object( \
+                  l.resource_kind, jsonb_build_array(jsonb_build_object('id', l.resource_id)))) \
+              limit 1), true)"
+        )
+    };
+}
+
+/// Matches an entry if its resource was not deleted together with another one.
+const IS_PRESENT: &str = is_present!("audit_action_logs.resource_kind", "audit_action_logs.resource_id");
+/// Matches an entry with several resources only if the same is true of each of them.
+const AFFECTED_ARE_PRESENT: &str = concat!(
+    "(audit_action_logs.touched is null or not exists ( \
+      select 1 from jsonb_to_recordset(audit_action_logs.touched) as t (kind text, id text) where not ",
+    is_present!("t.kind", "t.id"),
+    "))"
+);
+
 /// Limits the query to entries that the caller could undo now.
 fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
     if !viewer.may_undo() {
@@ -198,7 +228,9 @@ fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
         .filter(logs::undo_secret.is_not_null())
         .filter(logs::undo_expires_at.is_null().or(logs::undo_expires_at.gt(now)))
         .filter(dsl::exists(latest))
-        .filter(dsl::sql::<Bool>(AFFECTED_ARE_LATEST));
+        .filter(dsl::sql::<Bool>(AFFECTED_ARE_LATEST))
+        .filter(dsl::sql::<Bool>(IS_PRESENT))
+        .filter(dsl::sql::<Bool>(AFFECTED_ARE_PRESENT));
     let visible = &viewer.ctx.scope().organizations;
     let own = any_of(viewer.undoable_commands(true), |group| {
         let commands = logs::command_id.eq_any(group.ids);

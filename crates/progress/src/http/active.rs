@@ -30,9 +30,7 @@ pub(super) struct ActiveJobs {
 pub(super) async fn list_active_jobs(ctx: RequestContext, query: Query<ActiveQuery>) -> Result<Json<ActiveJobs>> {
     let connection = ctx.read().await?;
     let (active, recent) = query::jobs::under_way(&connection, &ctx, query.0.mine.unwrap_or(false)).await?;
-    let items = |rows: Vec<ProgressJob>| -> Result<Vec<JobItem>> {
-        rows.into_iter().map(|row| JobItem::new(row, ctx.now())).collect()
-    };
+    let items = |rows: Vec<ProgressJob>| -> Result<Vec<JobItem>> { rows.into_iter().map(JobItem::new).collect() };
     Ok(Json(ActiveJobs {
         active: items(active)?,
         recently_completed: items(recent)?,

@@ -68,7 +68,7 @@ pub(super) async fn get_job(ctx: RequestContext, path: Path<JobId>) -> Result<Js
         failed_items: failed.into_iter().map(FailedItem::from).collect(),
     };
     Ok(Json(JobDetail {
-        job: JobItem::new(row, ctx.now())?,
+        job: JobItem::new(row)?,
         result_summary,
     }))
 }

@@ -28,7 +28,7 @@ pub(super) struct JobItem {
     succeeded_count: i32,
     skipped_count: i32,
     failed_count: i32,
-    /// Estimated seconds until the job ends; null if unknown.
+    /// Estimated seconds from `heartbeatAt` until the job ends; null if unknown.
     eta_seconds: Option<i64>,
     cancellable: bool,
     cancel_requested_at: Option<Timestamp>,
@@ -55,12 +55,12 @@ pub(super) struct JobItem {
 }
 
 impl JobItem {
-    /// Creates the item with progress and estimate at this time.
-    pub(super) fn new(row: ProgressJob, now: Timestamp) -> Result<Self> {
+    /// Creates the item. It depends on the row alone, as the entity tag does.
+    pub(super) fn new(row: ProgressJob) -> Result<Self> {
         let status = row.status()?;
         Ok(Self {
             progress_percent: percent(&row, status),
-            eta_seconds: eta(&row, status, now),
+            eta_seconds: eta(&row, status),
             id: row.id,
             job_type: row.job_type,
             name: row.name,
@@ -98,12 +98,13 @@ fn percent(row: &ProgressJob, status: Status) -> i32 {
     }
 }
 
-/// Estimates the remaining seconds from the pace of the processed items.
-fn eta(row: &ProgressJob, status: Status, now: Timestamp) -> Option<i64> {
+/// Estimates the seconds that remain after the last step from the pace of the processed items.
+fn eta(row: &ProgressJob, status: Status) -> Option<i64> {
     let started = row.started_at.filter(|_| status == Status::Running)?;
+    let latest = row.heartbeat_at?;
     let done = Some(i64::from(row.processed_count)).filter(|done| *done > 0)?;
     let left = i64::from(row.total_count) - done;
-    let millis = (now.unix_millis() - started.unix_millis()).max(0);
+    let millis = (latest.unix_millis() - started.unix_millis()).max(0);
     let pace = done * 1000;
     Some((millis * left + pace - 1) / pace)
 }

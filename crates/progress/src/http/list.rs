@@ -66,5 +66,5 @@ pub(super) async fn list_jobs(
     violations.check()?;
     let connection = ctx.read().await?;
     let page = jobs::list(&connection, &ctx, &filter, &request).await?;
-    page.try_map(|row| JobItem::new(row, ctx.now())).map(Json)
+    page.try_map(JobItem::new).map(Json)
 }

@@ -63,6 +63,9 @@ async fn a_job_is_shown_with_all_its_fields() {
             {"id": things[0], "status": 409, "code": "every_third", "message": "Not this one"}]},
     });
     assert_eq!(shown, expected);
+    // The estimate belongs to the last step, as the entity tag does.
+    fixture.app.advance(Duration::seconds(60));
+    assert_eq!(fixture.job("anna", job).await, expected);
     let (_, page) = fixture.app.get("anna", JOBS).await;
     let mut item = expected;
     item.as_object_mut().expect("an object").remove("resultSummary");
