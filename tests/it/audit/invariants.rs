@@ -2,6 +2,7 @@
 //! interceptor of this file reads, removes and stores within a command's transaction, and then rejects the command.
 
 mod columns;
+mod unique_keys;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

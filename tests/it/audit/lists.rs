@@ -265,6 +265,42 @@ async fn aud_26_whatever_was_done_undoable_entries_really_undo() {
 }
 
 #[actix_web::test]
+async fn aud_26_what_went_with_a_role_is_undoable_again_once_the_role_is_back() {
+    let fixture = Fixture::new().await;
+    let (app, caller) = (&fixture.app, &fixture.a.tenant_admin);
+    let role = fixture
+        .role(&fixture.a, "Short-lived", &["auth.users.list"], None)
+        .await;
+    let acl = json!({"roleId": role, "features": ["auth.roles.list"]});
+    let acl = Request::put("/auth/roles/acl", acl).send(app, &caller.token).await;
+    let acl = acl.undoable_write();
+    let own = json!({"itemLabels": {"users": "People"}, "applyToRoles": [role]});
+    let sidebar = Request::put("/auth/sidebar/preferences", own);
+    let sidebar = sidebar.send(app, &caller.token).await.undoable_write();
+    let expected = [acl.log_id, sidebar.log_id].map(|id| id.to_string());
+    let undoable = async || {
+        let listed = ids(&list(app, caller, "undoableOnly=true&limit=1000").await);
+        expected.clone().map(|id| listed.contains(&id))
+    };
+    assert_eq!(undoable().await, [true, true]);
+
+    let deleted = Request::delete("/auth/roles", role).send(app, &caller.token).await;
+    let deleted = deleted.undoable_write();
+
+    assert_eq!(undoable().await, [false, false]);
+    for write in [&acl, &sidebar] {
+        assert_eq!(app.undo(&caller.token, write).await, (400, unavailable()));
+    }
+    let (status, body) = app.undo(&caller.token, &deleted).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(undoable().await, [true, true]);
+    for write in [&sidebar, &acl] {
+        let (status, body) = app.undo(&caller.token, write).await;
+        assert_eq!(status, 200, "{body}");
+    }
+}
+
+#[actix_web::test]
 async fn aud_26_own_entries_without_organization_are_undoable_by_callers_limited_to_organizations() {
     let fixture = Fixture::new().await;
     let (app, a) = (&fixture.app, &fixture.a);

@@ -257,6 +257,18 @@ pub(crate) fn malformed_status(path: &str) -> u16 {
     }
 }
 
+/// Status of the response to a parameter of a query with U+0000: 400, unless a rule of the parameter's own decides about it.
+pub(crate) fn status_of_nul(path: &str, parameter: &str) -> u16 {
+    match (path, parameter) {
+        // A destination that is no path on this site is replaced, whatever it contains.
+        ("/auth/session/refresh" | "/auth/locale", "redirect") => 302,
+        ("/auth/autologin", "redirect") => 307,
+        // A token with the character is one that does not exist.
+        ("/onboarding/onboarding/status", "statusToken") => 404,
+        _ => 400,
+    }
+}
+
 impl Target {
     /// Returns an id of this kind in this tenant.
     pub(crate) fn of(self, tenant_fixture: &TenantFixture, history: &History) -> String {

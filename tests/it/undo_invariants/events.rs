@@ -58,6 +58,7 @@ impl AnnouncedChange<'_> {
             .collect();
         assert_eq!(changes, [self.name(self.verb(writer))], "{what}: {events:#?}");
         for event in &others {
+            self.check_offered(&text(&event["name"]));
             for mark in ["undo", "redo"] {
                 let is_marked = writer.history().is_some_and(|(own, ..)| own == mark);
                 let expected = if is_marked { json!(true) } else { Value::Null };
@@ -69,6 +70,15 @@ impl AnnouncedChange<'_> {
             .map(|event| of_log(&event["name"], &event["payload"]))
             .collect();
         assert_eq!(reported, self.expected_of_log(log_id, writer), "{what}");
+    }
+
+    /// Checks that the kind of an event offers it to business rules.
+    fn check_offered(&self, name: &str) {
+        let (kind, verb) = name.rsplit_once('.').expect("a kind and a verb");
+        let offered = self.fixture.app.platform().record_kind(kind).is_none_or(|kind| {
+            !kind.guardable || ["created", "updated", "deleted"].contains(&verb) || kind.events.contains(&verb)
+        });
+        assert!(offered, "{}: `events` of the kind lacks the verb of {name}", self.what);
     }
 
     fn name(&self, verb: &str) -> String {
