@@ -31,7 +31,7 @@ struct OtherPage<'a> {
 }
 
 impl Site {
-    /// Returns the pages for the sender of a rejected request, who can't choose a language there: nothing is read about them.
+    /// Returns the pages for the sender of a rejected request. They offer no other language, because nothing is read about the sender.
     #[must_use]
     pub fn visit_of_rejected<'a>(&'a self, request: &'a HttpRequest) -> Visit<'a> {
         Visit {

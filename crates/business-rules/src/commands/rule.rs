@@ -145,8 +145,8 @@ fn report(validator: &mut Validator, field: &str, details: Vec<Detail>) {
 }
 
 impl Rule {
-    /// Whether the rule is disabled, and nothing that its actions need has changed. Everybody who may change rules may disable one, whatever it does; what it
-    /// does is checked again when it is enabled.
+    /// Whether the rule is disabled, and nothing that its actions need has changed. Every caller who may change rules may disable one. Its actions are checked
+    /// again when it is enabled.
     fn is_off_and_acts_like(&self, before: &Self) -> bool {
         !self.enabled
             && self.organization_id == before.organization_id

@@ -106,7 +106,7 @@ impl Job for RemindWorkers {
     }
 }
 
-/// Removes the marks of a worker who is another user now, who is then reminded of the assignments that have not started.
+/// Removes the marks of sent reminders of a worker whose user has changed, so that the new user is reminded of the assignments that have not started.
 pub(crate) async fn remind_other_user(tx: &mut Tx<'_>, worker: Uuid) -> Result<()> {
     let own = assignments::table
         .filter(assignments::tenant_id.eq(tx.tenant()))
