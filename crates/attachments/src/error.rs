@@ -27,8 +27,10 @@ pub enum Error {
     QuotaExceeded,
     /// Too many uploads at once.
     Busy,
-    /// The folder of uploads, or a store, can't be written at present.
+    /// The folder of uploads can't be written at present.
     StorageUnavailable,
+    /// A bucket does not respond to a request for the bytes of a file.
+    UnreadableAtPresent,
     /// The store did not take the file.
     StorageFailed,
     /// A program, by its name or its first bytes.
@@ -113,6 +115,7 @@ impl Error {
             ),
             Self::Busy => busy("Too many uploads at once", "uploads_busy"),
             Self::StorageUnavailable => busy("Files can't be stored at present", "storage_unavailable"),
+            Self::UnreadableAtPresent => busy("Files can't be read at present", "storage_unavailable"),
             Self::StorageFailed => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Failed to store file",

@@ -104,7 +104,7 @@ pub(crate) fn unreadable(store: &Driver, id: Uuid, error: &IoError) -> Error {
     let error_text = store.failed(error);
     tracing::error!(error = %error_text, attachment = %id, "the bytes of a file can't be read");
     match (store, error.kind()) {
-        (Driver::S3(_), kind) if kind != ErrorKind::NotFound => Error::StorageUnavailable,
+        (Driver::S3(_), kind) if kind != ErrorKind::NotFound => Error::UnreadableAtPresent,
         _ => {
             metrics::counter!("attachments_missing_total").increment(1);
             Error::BytesMissing

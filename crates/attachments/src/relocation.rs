@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::files::Files;
 use crate::query::relocation::{self, Announced, Destination, MovedFile};
-use crate::stores::{Driver, Spool, note_upload, remove_now, sweep};
+use crate::stores::{Driver, Spool, is_same_place, note_upload, remove_now, sweep};
 
 /// Time after which a copy is removed whose move did not complete.
 const STAGED: Duration = Duration::hours(2);
@@ -144,22 +144,26 @@ pub async fn enqueue_move(call: &Call, tenant: Option<Uuid>, code: &str) -> Resu
 
 /// Moves one file. False for one that is deleted or moved meanwhile, which is left alone.
 async fn relocate(call: &Call, files: &Files, file: &MovedFile, to: &Destination) -> Result<bool, Obstacle> {
-    let (old, new) = (files.stores.open(&file.store)?, files.stores.open(&to.store)?);
-    if old.is(&new) {
+    if is_same_place(call, file.tenant_id, &to.store, &file.store).await? {
         let mut connection = call.database().unlogged(&Scope::tenant(file.tenant_id)).await?;
         return Ok(relocation::switch(&mut connection, file, to.store.store_id).await?);
     }
+    let (old, new) = (files.stores.open(&file.store)?, files.stores.open(&to.store)?);
     let now = call.platform().clock().now();
     let announced = Announced {
         id: call.platform().ids().at(now),
         expires_at: now.after(STAGED),
     };
-    if !announce(call, file, to, announced).await? {
+    let mut announcement = announce(call, file, to, announced).await?;
+    if announcement == Announcement::Competing {
         // What an earlier attempt left is removed first.
         sweep(call).await?;
-        if !announce(call, file, to, announced).await? {
-            return Err(Error::internal("an earlier copy is not removed yet").into());
-        }
+        announcement = announce(call, file, to, announced).await?;
+    }
+    match announcement {
+        Announcement::Announced => {}
+        Announcement::Competing => return Err(Error::internal("an earlier copy is not removed yet").into()),
+        Announcement::Outdated => return Ok(false),
     }
     let moved = match copy(call, files, file, (&old, &new), announced).await {
         Ok(()) => switch(call, file, to, announced).await.map_err(Obstacle::from),
@@ -170,15 +174,37 @@ async fn relocate(call: &Call, files: &Files, file: &MovedFile, to: &Destination
     moved
 }
 
-/// Announces the copy. False if an earlier copy has to be removed before; then the next sweep may do so.
-async fn announce(call: &Call, file: &MovedFile, to: &Destination, announced: Announced) -> Result<bool> {
-    let now = call.platform().clock().now();
-    let mut connection = call.database().unlogged(&Scope::tenant(file.tenant_id)).await?;
-    if relocation::announce(&mut connection, file, &to.store, announced, now).await? {
-        return Ok(true);
+/// The outcome of the announcement of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Announcement {
+    Announced,
+    /// An object that may be at the same place is announced, and a sweep may be about to remove it.
+    Competing,
+    /// The file is deleted or moved meanwhile.
+    Outdated,
+}
+
+/// Announces the copy, unless an earlier object with its key has to be removed before; then the next sweep may do so.
+async fn announce(call: &Call, file: &MovedFile, to: &Destination, announced: Announced) -> Result<Announcement> {
+    let mut transaction = call.database().transaction(&Scope::tenant(file.tenant_id)).await?;
+    let connection = transaction.connection();
+    if !relocation::lock(connection, file).await? {
+        return Ok(Announcement::Outdated);
     }
-    relocation::expire(&mut connection, file, &to.store, now).await?;
-    Ok(false)
+    let competing = relocation::competing(connection, file).await?;
+    let competing = competing.into_iter().filter(|one| one.store.may_be(&to.store));
+    let competing: Vec<Uuid> = competing.map(|one| one.id).collect();
+    let outcome = if competing.is_empty() {
+        let now = call.platform().clock().now();
+        relocation::announce(connection, file, &to.store, announced, now).await?;
+        Announcement::Announced
+    } else {
+        // The sweep of this call takes what is due when the call began.
+        relocation::expire(connection, file, competing, call.now).await?;
+        Announcement::Competing
+    };
+    transaction.commit().await?;
+    Ok(outcome)
 }
 
 /// Copies the bytes of a file, and compares the copy with the upload.

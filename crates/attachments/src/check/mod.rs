@@ -3,6 +3,7 @@
 mod counters;
 mod objects;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use backoffice_core::context::Call;
@@ -18,7 +19,7 @@ use crate::model::StoreSettings;
 use crate::query::check::{
     FileObject, PresentStore, are_unknown, files_after, present_stores, remain, stores, tenants,
 };
-use crate::stores::{Driver, S3};
+use crate::stores::{Driver, S3, probe as probe_store};
 use objects::FoundObject;
 
 /// Stores that are probed at once.
@@ -129,20 +130,18 @@ pub struct ProbedStore {
 /// # Errors
 /// When the database can't be read.
 pub async fn probe_stores(call: &Call) -> Result<Vec<ProbedStore>> {
-    let files = call.provided::<Files>()?;
     let partitions = {
         let connection = call.database().unlogged(&Scope::system()).await?;
         present_stores(&connection).await?
     };
-    let files = &files;
     let probes = partitions
         .into_iter()
-        .map(|present| async move { probe(call, files, present).await });
+        .map(|present| async move { probe(call, present).await });
     Ok(stream::iter(probes).buffered(PROBES).collect().await)
 }
 
 /// Stores, reads and removes an object in a store.
-async fn probe(call: &Call, files: &Files, present: PresentStore) -> ProbedStore {
+async fn probe(call: &Call, present: PresentStore) -> ProbedStore {
     let PresentStore { code, store } = present;
     let tenant = store.store_tenant_id;
     let is_of_all = tenant == PLATFORM_TENANT;
@@ -151,16 +150,10 @@ async fn probe(call: &Call, files: &Files, present: PresentStore) -> ProbedStore
         false => format!("of tenant {tenant}"),
     };
     let name = format!("partition {code} {owner} ({})", store.driver);
-    let error = match files.stores.open(&store) {
-        Ok(driver) => {
-            let ids = call.platform().ids();
-            let key = format!("{tenant}/{code}/0000/00/{}", ids.at(call.platform().clock().now()));
-            match tokio::time::timeout(PROBE, driver.probe(&key, ids.random())).await {
-                Ok(probed) => probed.err().map(|error| error.to_string()),
-                Err(_) => Some("the store did not respond in time".to_owned()),
-            }
-        }
-        Err(error) => Some(error.to_string()),
+    let error = match tokio::time::timeout(PROBE, probe_store(call, tenant, &store, &code)).await {
+        Ok(Ok(probed)) => probed.err().map(|error| error.to_string()),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("the store did not respond in time".to_owned()),
     };
     ProbedStore { name, is_of_all, error }
 }
@@ -234,12 +227,12 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
         let connection = call.database().unlogged(&Scope::system()).await?;
         (stores(&connection).await?, tenants(&connection).await?)
     };
-    let mut roots = Vec::new();
-    for store in known {
+    let (mut roots, mut buckets) = (Vec::new(), HashSet::new());
+    for store in &known {
         if checked.unreadable_stores.first.contains(&store.store_id) {
             continue;
         }
-        let compared = match files.stores.open(&store) {
+        let compared = match files.stores.open(store) {
             Ok(Driver::Local(local)) => {
                 roots.push(local.root().to_owned());
                 Ok(())
@@ -249,12 +242,23 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
                 let own = [store.store_tenant_id];
                 let is_of_all = store.store_tenant_id == PLATFORM_TENANT;
                 let of_tenants = if is_of_all { &tenants[..] } else { &own };
-                compare_bucket(call, &s3, of_tenants, repair, checked).await
+                let mut compared = Ok(());
+                // Several stores can be the same place.
+                for tenant in of_tenants {
+                    let place = (store.address(), *tenant);
+                    if compared.is_ok() && !buckets.contains(&place) {
+                        compared = compare_bucket(call, &s3, *tenant, repair, checked).await;
+                        if compared.is_ok() {
+                            buckets.insert(place);
+                        }
+                    }
+                }
+                compared
             }
             Err(error) => Err(error),
         };
         if let Err(error) = compared {
-            unreadable(&store, &error, checked)?;
+            unreadable(store, &error, checked)?;
         }
     }
     roots.sort();
@@ -275,20 +279,18 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
     Ok(())
 }
 
-/// Looks for the file of every object of these tenants in a bucket.
-async fn compare_bucket(call: &Call, s3: &S3, tenants: &[Uuid], repair: bool, checked: &mut Checked) -> Result<()> {
-    for tenant in tenants {
-        let listed = s3.objects(&tenant.to_string()).await;
-        let listed = listed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;
-        let listed: Vec<FoundObject> = listed.into_iter().map(FoundObject::in_bucket).collect();
-        for batch in listed.chunks(1000) {
-            for object in unknown(call, batch).await? {
-                checked.unknown_objects.add(object.path.display().to_string());
-                if repair && object.key.is_some() {
-                    let key = object.path.display().to_string();
-                    let removed = s3.remove(&key, None).await;
-                    removed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;
-                }
+/// Looks for the file of every object of a tenant in a bucket.
+async fn compare_bucket(call: &Call, s3: &S3, tenant: Uuid, repair: bool, checked: &mut Checked) -> Result<()> {
+    let listed = s3.objects(&tenant.to_string()).await;
+    let listed = listed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;
+    let listed: Vec<FoundObject> = listed.into_iter().map(FoundObject::in_bucket).collect();
+    for batch in listed.chunks(1000) {
+        for object in unknown(call, batch).await? {
+            checked.unknown_objects.add(object.path.display().to_string());
+            if repair && object.key.is_some() {
+                let key = object.path.display().to_string();
+                let removed = s3.remove(&key, None).await;
+                removed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;
             }
         }
     }

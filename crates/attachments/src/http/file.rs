@@ -76,7 +76,8 @@ async fn file(caller: &Caller, id: Uuid, query: &FileQuery, conditions: Conditio
         Caller::SignedIn(ctx) if !file.is_public => Some((ctx.clone(), file.row.clone())),
         _ => None,
     };
-    let response = conditions.respond(original(file, forced).await?).await?;
+    let download = original(file, forced, &conditions).await?;
+    let response = conditions.respond(download).await?;
     if let Some((ctx, row)) = logged
         && !is_head
         && response.status() != actix_web::http::StatusCode::NOT_MODIFIED
@@ -110,16 +111,18 @@ async fn log_download(ctx: &RequestContext, row: &crate::model::Attachment) -> R
     .await
 }
 
-/// Returns the unchanged bytes of a file.
+/// Returns the unchanged bytes of a file. A bucket is asked for them when they are sent, and for their length by a request for the headers only.
 ///
 /// # Errors
 /// 404 when the store does not have them, 503 when it does not respond.
-pub(super) async fn original(file: Readable, forced: bool) -> Result<Download> {
-    let id = file.row.id;
-    let opened = file
-        .store
-        .open(&file.row.storage_key, file.row.file_size.unsigned_abs())
-        .await;
+pub(super) async fn original(file: Readable, forced: bool, conditions: &Conditions) -> Result<Download> {
+    let (id, key) = (file.row.id, &file.row.storage_key);
+    let expected = match conditions.is_head() {
+        true => file.store.existing_length(key).await,
+        false => Ok(file.row.file_size.unsigned_abs()),
+    };
+    let expected = expected.map_err(|error| unreadable(&file.store, id, &error))?;
+    let opened = file.store.open(key, expected).await;
     let (bytes, length) = opened.map_err(|error| unreadable(&file.store, id, &error))?;
     // Earlier releases stored types that are rejected now.
     let kind = harmless(&file.row.mime_type);

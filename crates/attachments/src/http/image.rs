@@ -141,7 +141,8 @@ async fn image(caller: &Caller, id: Uuid, query: &SizeQuery, conditions: Conditi
         return Err(Error::NotAnImage.into());
     }
     let Some(size) = size else {
-        return conditions.respond(original(file, false).await?).await;
+        let download = original(file, false, &conditions).await?;
+        return conditions.respond(download).await;
     };
     let image = resized(caller, &file, size).await?;
     if let Some(known) = known {

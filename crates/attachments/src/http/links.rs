@@ -226,20 +226,23 @@ async fn get_shared_attachment(visitor: Visitor, path: Path<Token>, conditions: 
         is_public: false,
         ..reading::opened(&call, found.ok_or_else(not_found)?)?
     };
-    let mut download = original(file, true).await?;
+    let mut download = original(file, true, &conditions).await?;
     download.etag = None;
     download.headers = reading::uncached(download.headers);
     let contents = download.contents;
     download.contents = Contents::Stream(Box::new(move |range| {
         let counted: BoxFuture<'static, Result<Pieces>> = Box::pin(async move {
+            let begins = range.start == 0;
+            // A file that can't be read is no download. What was opened is closed again if the link has no download left.
+            let pieces = contents.open(range).await?;
             // Further ranges belong to the download that began with the first byte.
-            if range.start == 0 {
+            if begins {
                 let mut connection = call.database().unlogged(&scope).await?;
                 if !count_download(&mut connection, &shared.link, call.now).await? {
                     return Err(not_found());
                 }
             }
-            contents.open(range).await
+            Ok(pieces)
         });
         counted
     }));

@@ -21,6 +21,7 @@ use crate::commands::{CreatePartition, PartitionFields, UpdatePartition, not_all
 use crate::config::env_name;
 use crate::files::Files;
 use crate::model::{PARTITION, Partition};
+use crate::stores::probe;
 use crate::{acl, hosts, query};
 
 /// Tests of partitions by one tenant.
@@ -253,11 +254,9 @@ async fn test_attachment_partition(ctx: RequestContext, path: Path<Id>) -> Resul
     let limits = ctx.platform().rate_limits();
     limits.count(ctx.call(), TESTS, &tenant.to_string()).await?;
     let partition = visible(&ctx, path.0.id).await?;
-    let store = super::store::open(&ctx, &partition).await?;
-    // An object of a test that was interrupted has the path of an object without a file.
-    let key = format!("{tenant}/{}/0000/00/{}", partition.code, ctx.new_id());
+    let store = super::store::settings(&ctx, &partition).await?;
     let (clock, started) = (ctx.platform().clock(), ctx.platform().clock().now());
-    let outcome = store.probe(&key, ctx.ids().random()).await;
+    let outcome = probe(ctx.call(), tenant, &store, &partition.code).await?;
     let ms = clock.now().unix_millis() - started.unix_millis();
     if let Err(error) = &outcome {
         tracing::warn!(%error, partition = %partition.id, "the test of a partition failed");

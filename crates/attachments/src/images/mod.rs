@@ -253,7 +253,7 @@ impl Images {
             let rendered = tokio::time::timeout(DEADLINE, inner.render(&source, variant, requester)).await;
             let outcome = rendered.unwrap_or(Err(Error::RenderBusy));
             if let Err(error) = outcome
-                && !matches!(error, Error::RenderBusy | Error::StorageUnavailable)
+                && !matches!(error, Error::RenderBusy | Error::UnreadableAtPresent)
             {
                 inner.failed.insert(variant, error);
             }

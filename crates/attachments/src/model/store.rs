@@ -73,6 +73,30 @@ pub(crate) const STORE_SETTINGS: (
     stores::credentials,
 );
 
+impl StoreSettings {
+    /// Returns whether both may be the same place, so that equal keys may be the same object. A bucket can be reached by several endpoints, and not every
+    /// server looks at the region; stores with another bucket, prefix or folder are different places.
+    pub(crate) fn may_be(&self, other: &Self) -> bool {
+        let is_same = |field| self.setting(field) == other.setting(field);
+        self.driver == other.driver && ["code", "bucket", "pathPrefix"].into_iter().all(is_same)
+    }
+
+    /// Returns whether both are certainly the same place.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.driver == other.driver && self.config == other.config
+    }
+
+    /// Returns endpoint, bucket and prefix: what the address of an object consists of besides its key.
+    pub(crate) fn address(&self) -> [Option<&str>; 3] {
+        let endpoint = self.setting("endpoint").map(|text| text.trim_end_matches('/'));
+        [endpoint, self.setting("bucket"), self.setting("pathPrefix")]
+    }
+
+    fn setting(&self, field: &str) -> Option<&str> {
+        self.config.get(field).and_then(Value::as_str)
+    }
+}
+
 impl fmt::Debug for StoreSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreSettings")
@@ -91,5 +115,46 @@ impl From<Store> for StoreSettings {
             config: store.config,
             credentials: store.credentials,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn store(driver: &str, config: Value) -> StoreSettings {
+        StoreSettings {
+            store_tenant_id: Uuid::from_u128(1),
+            store_id: Uuid::from_u128(2),
+            driver: driver.to_owned(),
+            config,
+            credentials: None,
+        }
+    }
+
+    #[test]
+    fn stores_with_another_bucket_prefix_or_folder_are_different_places() {
+        let config =
+            json!({"bucket": "files", "pathPrefix": null, "endpoint": "https://a.example", "region": "us-east-1"});
+        let one = store("s3", config.clone());
+        let other = |field: &str, value: &str| {
+            let mut changed = config.clone();
+            changed[field] = json!(value);
+            store("s3", changed)
+        };
+        assert!(one.is(&one.clone()) && one.may_be(&one.clone()));
+        for (field, value) in [("endpoint", "https://b.example"), ("region", "eu-west-1")] {
+            let other = other(field, value);
+            assert!(!one.is(&other) && one.may_be(&other), "{field}");
+        }
+        for (field, value) in [("bucket", "others"), ("pathPrefix", "office/")] {
+            assert!(!one.may_be(&other(field, value)), "{field}");
+        }
+        let folder = store("local", json!({"code": "docs"}));
+        assert!(folder.may_be(&folder.clone()) && !folder.may_be(&one));
+        assert!(!folder.may_be(&store("local", json!({"code": "others"}))));
+        assert_eq!(one.address(), other("endpoint", "https://a.example/").address());
     }
 }

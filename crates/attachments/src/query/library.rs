@@ -13,6 +13,7 @@ use diesel::{
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::try_join;
+use unicode_normalization::UnicodeNormalization as _;
 use uuid::Uuid;
 
 use super::attachments::{Listed, in_scope, listed};
@@ -169,6 +170,11 @@ pub async fn page(
     request: &ListRequest,
 ) -> Result<Page<Listed>> {
     let (scope, window) = (ctx.scope(), request.window);
+    // Names are stored in NFC; a search may come in another form.
+    let request = ListRequest {
+        pattern: request.pattern.as_deref().map(|pattern| pattern.nfc().collect()),
+        ..request.clone()
+    };
     let request = request.find_texts(ctx, connection, ATTACHMENT).await?;
     let partition = match &filter.partition {
         None => None,

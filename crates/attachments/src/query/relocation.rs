@@ -1,7 +1,7 @@
 //! Statements of the move of files to the present store of their partition.
 
 use backoffice_core::{Result, Timestamp};
-use diesel::sql_types::{BigInt, Binary, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -96,20 +96,52 @@ pub(crate) struct Announced {
     pub(crate) expires_at: Timestamp,
 }
 
-/// While another announcement of the same object exists, the sweep may be about to remove it.
+const LOCK: &str = "\
+select a.id from attachments_attachments a where a.tenant_id = $1 and a.id = $2 and a.store_id = $3 for update";
+
+/// Locks a file, so that only one copy of it is announced at a time. False if it is deleted or moved meanwhile.
+pub(crate) async fn lock(connection: &mut AsyncPgConnection, file: &MovedFile) -> Result<bool> {
+    let statement = sql_query(LOCK)
+        .bind::<SqlUuid, _>(file.tenant_id)
+        .bind::<SqlUuid, _>(file.id)
+        .bind::<SqlUuid, _>(file.store.store_id);
+    Ok(statement.execute(connection).await? == 1)
+}
+
+/// An announced object, and its store.
+#[derive(Debug, Clone, QueryableByName)]
+pub(crate) struct Competing {
+    #[diesel(sql_type = SqlUuid)]
+    pub(crate) id: Uuid,
+    #[diesel(embed)]
+    pub(crate) store: StoreSettings,
+}
+
+const COMPETING: &str = "\
+select s.id, t.tenant_id as store_tenant_id, t.id as store_id, t.driver, t.config, t.credentials
+from attachments_staged s join attachments_stores t on t.tenant_id = s.store_tenant_id and t.id = s.store_id
+where s.tenant_id = $1 and s.storage_key = $2";
+
+/// Returns the announced objects with the key of a file, in all stores: several stores can be the same place.
+pub(crate) async fn competing(connection: &mut AsyncPgConnection, file: &MovedFile) -> Result<Vec<Competing>> {
+    let statement = sql_query(COMPETING)
+        .bind::<SqlUuid, _>(file.tenant_id)
+        .bind::<Text, _>(&file.storage_key);
+    Ok(statement.load(connection).await?)
+}
+
 const ANNOUNCE: &str = "\
 insert into attachments_staged (tenant_id, id, store_tenant_id, store_id, storage_key, expires_at, created_at, updated_at)
-select $1, $2, $3, $4, $5, $6, $7, $7 where not exists (
-    select from attachments_staged s where s.tenant_id = $1 and s.store_id = $4 and s.storage_key = $5)";
+values ($1, $2, $3, $4, $5, $6, $7, $7)";
 
-/// Announces the copy of a file in a store. False while the store may still have to remove an earlier copy.
+/// Announces the copy of a file in a store.
 pub(crate) async fn announce(
     connection: &mut AsyncPgConnection,
     file: &MovedFile,
     to: &StoreSettings,
     announced: Announced,
     now: Timestamp,
-) -> Result<bool> {
+) -> Result<()> {
     let statement = sql_query(ANNOUNCE)
         .bind::<SqlUuid, _>(file.tenant_id)
         .bind::<SqlUuid, _>(announced.id)
@@ -118,23 +150,23 @@ pub(crate) async fn announce(
         .bind::<Text, _>(&file.storage_key)
         .bind::<Timestamptz, _>(announced.expires_at)
         .bind::<Timestamptz, _>(now);
-    Ok(statement.execute(connection).await? == 1)
+    statement.execute(connection).await?;
+    Ok(())
 }
 
 const EXPIRE: &str = "\
-update attachments_staged set expires_at = $4 where tenant_id = $1 and store_id = $2 and storage_key = $3 and expires_at > $4 and updated_at = created_at";
+update attachments_staged set expires_at = $3 where tenant_id = $1 and id = any($2) and expires_at > $3 and updated_at = created_at";
 
-/// Lets the sweep remove what an interrupted move left in a store.
+/// Lets the sweep remove what an interrupted move left.
 pub(crate) async fn expire(
     connection: &mut AsyncPgConnection,
     file: &MovedFile,
-    to: &StoreSettings,
+    competing: Vec<Uuid>,
     now: Timestamp,
 ) -> Result<()> {
     let statement = sql_query(EXPIRE)
         .bind::<SqlUuid, _>(file.tenant_id)
-        .bind::<SqlUuid, _>(to.store_id)
-        .bind::<Text, _>(&file.storage_key)
+        .bind::<Array<SqlUuid>, _>(competing)
         .bind::<Timestamptz, _>(now);
     statement.execute(connection).await?;
     Ok(())

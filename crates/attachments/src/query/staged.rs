@@ -4,7 +4,9 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::{Result, Scope, Timestamp};
 use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, Insertable, QueryDsl, QueryableByName, delete, insert_into, sql_query, update};
+use diesel::{
+    ExpressionMethods, Insertable, OptionalExtension, QueryDsl, QueryableByName, delete, insert_into, sql_query, update,
+};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
@@ -145,8 +147,24 @@ pub(crate) async fn count(connection: &mut AsyncPgConnection, scope: &Scope) -> 
 }
 
 /// Deletes the row of an object that was removed.
-pub(crate) async fn forget(connection: &mut AsyncPgConnection, object: &Removable) -> Result<()> {
-    let own = staged::table.filter(staged::tenant_id.eq(object.tenant_id));
-    delete(own.filter(staged::id.eq(object.id))).execute(connection).await?;
+pub(crate) async fn forget(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid) -> Result<()> {
+    let own = staged::table.filter(staged::tenant_id.eq(tenant));
+    delete(own.filter(staged::id.eq(id))).execute(connection).await?;
     Ok(())
+}
+
+const STORE_OF_FILE: &str = "\
+select t.tenant_id as store_tenant_id, t.id as store_id, t.driver, t.config, t.credentials
+from attachments_attachments a join attachments_stores t on t.tenant_id = a.partition_tenant_id and t.id = a.store_id
+where a.tenant_id = $1 and a.id = $2 and a.storage_key = $3";
+
+/// Returns the store of the file that has the key of this object. A key ends with the id of its file.
+pub(crate) async fn store_of_file(connection: &AsyncPgConnection, object: &Removable) -> Result<Option<StoreSettings>> {
+    let file: Option<Uuid> = object.storage_key.rsplit('/').next().and_then(|id| id.parse().ok());
+    let Some(file) = file else { return Ok(None) };
+    let statement = sql_query(STORE_OF_FILE)
+        .bind::<SqlUuid, _>(object.tenant_id)
+        .bind::<SqlUuid, _>(file)
+        .bind::<Text, _>(&object.storage_key);
+    Ok(statement.get_result(&mut &*connection).await.optional()?)
 }

@@ -16,6 +16,7 @@ use crate::files::Files;
 use crate::query::attachments::existing;
 use crate::query::links;
 use crate::query::staged::{self, Removable, Staged};
+use crate::stores::is_same_place;
 
 /// How often a node removes the objects of uploads that did not complete, of files whose objects could not be removed at once, and the images of files
 /// that another node has deleted.
@@ -195,13 +196,29 @@ async fn forget_images(call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// Removes an object and its images, then its row. No connection is held while the store works.
+/// Removes an object and its images, then its row; of the object of a file, only the row. No connection is held while the store works.
 async fn remove(call: &Call, object: &Removable) -> Result<()> {
     let files = call.provided::<Files>()?;
     files.images.forget(object.tenant_id, object.id).await;
-    let store = files.stores.open(&object.store)?;
-    let removed = store.remove(&object.storage_key, object.upload_id.as_deref()).await;
-    removed.map_err(|error| store.failed(&error))?;
+    if is_of_file(call, object).await? {
+        tracing::warn!(key = %object.storage_key, "the object of a file was announced for removal, and is kept");
+    } else {
+        let store = files.stores.open(&object.store)?;
+        let removed = store.remove(&object.storage_key, object.upload_id.as_deref()).await;
+        removed.map_err(|error| store.failed(&error))?;
+    }
     let mut connection = call.database().unlogged(&Scope::tenant(object.tenant_id)).await?;
-    staged::forget(&mut connection, object).await
+    staged::forget(&mut connection, object.tenant_id, object.id).await
+}
+
+/// Returns whether a file lies there, in this store or in another one at the same place. As long as the object is announced, no file is moved there.
+async fn is_of_file(call: &Call, object: &Removable) -> Result<bool> {
+    let store = {
+        let connection = call.database().unlogged(&Scope::tenant(object.tenant_id)).await?;
+        staged::store_of_file(&connection, object).await?
+    };
+    match store {
+        Some(store) => is_same_place(call, object.tenant_id, &store, &object.store).await,
+        None => Ok(false),
+    }
 }

@@ -2,11 +2,12 @@
 
 mod cleanup;
 mod local;
+mod probes;
 mod s3;
 mod spool;
 
 use std::fs::File;
-use std::io::{Error as IoError, Result as IoResult};
+use std::io::{Error as IoError, ErrorKind, Result as IoResult};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use crate::model::{CREDENTIALS, StoreSettings};
 pub use cleanup::CleanUp;
 pub(crate) use cleanup::{clean_up, note_upload, remove_now, stage, sweep, sweep_soon};
 pub(crate) use local::{Local, Readers};
+pub(crate) use probes::{is_same_place, probe};
 use s3::PartMemory;
 pub(crate) use s3::{AuthMode, Credentials, REDACTED, S3, S3Settings, violation};
 pub(crate) use spool::{Spool, SpoolFolder};
@@ -33,6 +35,9 @@ pub(crate) use spool::{Spool, SpoolFolder};
 const KEPT_BUCKETS: u64 = 256;
 /// Time for which the connections of an unused bucket are kept.
 const KEPT: Duration = Duration::from_secs(600);
+/// Pairs of stores of which a process knows whether they are the same place, and the time for which it knows that.
+const KNOWN_PAIRS: u64 = 1000;
+const KNOWN: Duration = Duration::from_secs(600);
 /// The addresses from which a machine gets credentials of its own.
 const METADATA: [&str; 3] = ["169.254.169.254", "169.254.170.2", "169.254.170.23"];
 
@@ -44,6 +49,8 @@ pub(crate) struct Stores {
     egress: Egress,
     clients: [OnceLock<Client>; 2],
     buckets: BoundedCache<(Uuid, Uuid), Bucket>,
+    /// Whether two stores are the same place, as a probe has shown.
+    same_places: BoundedCache<[Uuid; 2], bool>,
     memory: Arc<PartMemory>,
     readers: Readers,
 }
@@ -81,6 +88,7 @@ impl Stores {
             egress,
             clients: Default::default(),
             buckets: BoundedCache::builder(KEPT_BUCKETS).time_to_idle(KEPT).build(),
+            same_places: BoundedCache::builder(KNOWN_PAIRS).time_to_live(KNOWN).build(),
             memory: Arc::new(PartMemory::new()),
             readers: Readers::default(),
         }
@@ -203,6 +211,12 @@ impl Driver {
         }
     }
 
+    /// Returns the length of an object that should exist.
+    pub(crate) async fn existing_length(&self, key: &str) -> IoResult<u64> {
+        let missing = || IoError::new(ErrorKind::NotFound, "the object does not exist");
+        self.length(key).await?.ok_or_else(missing)
+    }
+
     /// Stores an upload under a key. When this returns, it is kept; before, nothing is visible under the key. `begun` receives the id of an upload in
     /// parts before its first part.
     pub(crate) async fn put<F>(&self, key: &str, spool: Spool, begun: F) -> IoResult<()>
@@ -215,11 +229,11 @@ impl Driver {
         }
     }
 
-    /// Stores an object of 16 bytes under a key, reads it, and removes it.
-    pub(crate) async fn probe(&self, key: &str, bytes: [u8; 16]) -> IoResult<()> {
+    /// Stores an object of 16 bytes under a key.
+    pub(crate) async fn put_bytes(&self, key: &str, bytes: [u8; 16]) -> IoResult<()> {
         match self {
-            Self::Local(local) => local.probe(key, bytes).await,
-            Self::S3(s3) => s3.probe(key, bytes).await,
+            Self::Local(local) => local.put_bytes(key, bytes).await,
+            Self::S3(s3) => s3.put_bytes(key, bytes).await,
         }
     }
 
@@ -247,15 +261,6 @@ impl Driver {
         match self {
             Self::Local(local) => local.read(key, most).await,
             Self::S3(s3) => s3.read(key, most).await,
-        }
-    }
-
-    /// Returns whether both are the same place, so that equal keys are the same object.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Local(one), Self::Local(other)) => one.root() == other.root(),
-            (Self::S3(one), Self::S3(other)) => one.is(other),
-            _ => false,
         }
     }
 }

@@ -89,6 +89,26 @@ async fn a_change_keeps_what_it_does_not_name() {
 }
 
 #[actix_web::test]
+async fn a_name_is_found_in_every_form_of_its_characters() {
+    let fixture = fixture().await;
+    let named = async |name: &'static str| uploaded(&fixture, &[], Upload { name, ..NOTE }).await;
+    let (composed, decomposed) = (named("Król.txt").await, named("Kro\u{301}lik.txt").await);
+
+    for search in ["kr%C3%B3l", "kro%CC%81l", "o%CC%81", "%C3%B3"] {
+        let mut found = ids(&library(&fixture, &format!("search={search}&sortField=fileName")).await);
+        found.sort_unstable();
+        let mut both = [composed, decomposed];
+        both.sort_unstable();
+        assert_eq!(found, both, "{search}");
+    }
+    assert_eq!(ids(&library(&fixture, "search=kro%CC%81li").await), [decomposed]);
+    assert_eq!(ids(&library(&fixture, "search=krol").await), [] as [Uuid; 0]);
+    let path = format!("{}&search=kro%CC%81li", of_record());
+    let (status, page) = fixture.app.get(&fixture.a.token, &path).await;
+    assert_eq!((status, ids(&page)), (200, vec![decomposed]));
+}
+
+#[actix_web::test]
 async fn the_library_is_filtered_sorted_and_searched() {
     let fixture = fixture().await;
     let first = uploaded(

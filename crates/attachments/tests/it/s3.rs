@@ -1,6 +1,7 @@
 //! Stores in S3, against a server that checks signatures.
 
 mod moves;
+mod places;
 
 use actix_web::http::Method;
 use backoffice_core::Call;
@@ -393,6 +394,7 @@ async fn a_bucket_that_does_not_respond_is_no_missing_file() {
     let path = format!("/attachments/file/{file}");
     let response = silent.request(Method::GET, &path).bearer(&fixture.a.token).send().await;
     assert_eq!(rejection(&response), rejected(503, "storage_unavailable"));
+    assert_eq!(response.json()["error"], "Files can't be read at present");
     let failed = upload(&silent, &fixture.a.token, DOCS, Upload { name: "b.txt", ..NOTE }).await;
     assert_eq!(rejection(&failed), rejected(500, "storage_failed"));
     let (_, list) = fixture

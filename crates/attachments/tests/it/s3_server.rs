@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
+use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
+use s3s::{S3Result, s3_error};
 use s3s_fs::FileSystem;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -22,6 +25,33 @@ pub(crate) struct S3Server {
     address: SocketAddr,
     root: PathBuf,
     is_up: Arc<AtomicBool>,
+    deletes: Arc<AtomicBool>,
+}
+
+/// Accepts signed requests; deletions only while the flag is set.
+struct Access(Arc<AtomicBool>);
+
+impl S3Access for Access {
+    fn check<'a, 'b, 'c, 'd>(
+        &'a self,
+        request: &'b mut S3AccessContext<'c>,
+    ) -> Pin<Box<dyn Future<Output = S3Result<()>> + Send + 'd>>
+    where
+        'a: 'd,
+        'b: 'd,
+        'c: 'd,
+        Self: 'd,
+    {
+        let is_signed = request.credentials().is_some();
+        let is_deletion = request.s3_op().name() == "DeleteObject";
+        let is_accepted = is_signed && (!is_deletion || self.0.load(Ordering::Relaxed));
+        Box::pin(async move {
+            match is_accepted {
+                true => Ok(()),
+                false => Err(s3_error!(AccessDenied, "the request is not accepted")),
+            }
+        })
+    }
 }
 
 impl S3Server {
@@ -32,6 +62,8 @@ impl S3Server {
         std::fs::create_dir_all(root.join("files")).expect("created");
         let mut service = S3ServiceBuilder::new(FileSystem::new(&root).expect("opened"));
         service.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+        let deletes = Arc::new(AtomicBool::new(true));
+        service.set_access(Access(Arc::clone(&deletes)));
         let service = service.build();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -49,7 +81,12 @@ impl S3Server {
                 });
             }
         });
-        Self { address, root, is_up }
+        Self {
+            address,
+            root,
+            is_up,
+            deletes,
+        }
     }
 
     /// The section that allows its address.
@@ -81,6 +118,11 @@ impl S3Server {
     /// Whether new connections are served.
     pub(crate) fn serve(&self, is_up: bool) {
         self.is_up.store(is_up, Ordering::Relaxed);
+    }
+
+    /// Whether objects can be deleted.
+    pub(crate) fn accept_deletions(&self, are_accepted: bool) {
+        self.deletes.store(are_accepted, Ordering::Relaxed);
     }
 
     /// The keys of the objects.

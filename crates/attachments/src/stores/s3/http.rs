@@ -209,7 +209,7 @@ mod tests {
                 let read = soon(s3.read("key", 16)).await;
                 let listed = soon(s3.objects("tenant")).await;
                 let begun = soon(s3.client.create_multipart(&path)).await;
-                let stored = soon(s3.probe("key", [0; 16])).await;
+                let stored = soon(s3.put_bytes("key", [0; 16])).await;
 
                 assert!(read.is_err() && listed.is_err() && begun.is_err(), "{status}, {sent:?}");
                 assert!(stored.is_err(), "{status}, {sent:?}");

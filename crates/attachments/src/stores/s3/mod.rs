@@ -134,8 +134,11 @@ impl S3 {
             .create_multipart(&path)
             .await
             .map_err(|error| described(&error))?;
-        begun(&upload).await.map_err(Error::other)?;
-        match self.put_parts(&path, &upload, spool).await {
+        let stored = match begun(&upload).await {
+            Ok(()) => self.put_parts(&path, &upload, spool).await,
+            Err(error) => Err(Error::other(error)),
+        };
+        match stored {
             Ok(parts) => {
                 let completed = self.client.complete_multipart(&path, &upload, parts).await;
                 completed.map(|_| ()).map_err(|error| described(&error))
@@ -183,17 +186,10 @@ impl S3 {
         send(part.into()).await.map_err(|error| described(&error))
     }
 
-    /// Stores an object of 16 bytes under a key, reads it, and removes it.
-    pub(super) async fn probe(&self, key: &str, bytes: [u8; 16]) -> Result<()> {
-        let path = self.path(key)?;
-        let stored = self.client.put(&path, bytes.to_vec().into()).await;
-        stored.map_err(|error| described(&error))?;
-        let read = self.read(key, 16).await;
-        self.remove(key, None).await?;
-        match read?.as_slice() == bytes {
-            true => Ok(()),
-            false => Err(Error::new(ErrorKind::InvalidData, "the object changed")),
-        }
+    /// Stores an object of a few bytes under a key.
+    pub(super) async fn put_bytes(&self, key: &str, bytes: [u8; 16]) -> Result<()> {
+        let stored = self.client.put(&self.path(key)?, bytes.to_vec().into()).await;
+        stored.map(|_| ()).map_err(|error| described(&error))
     }
 
     /// Removes an object, and ends its upload if that was interrupted. What does not exist is removed.
@@ -268,11 +264,6 @@ impl S3 {
         }
         Ok(objects)
     }
-
-    /// Returns whether both are the same place.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        self.prefix == other.prefix && self.client.to_string() == other.client.to_string()
-    }
 }
 
 /// Returns the endpoint with which the library forms addresses: for requests in virtual-hosted style, the host names the bucket.
@@ -308,14 +299,20 @@ fn described(error: &object_store::Error) -> Error {
         ),
         other => {
             let mut cause = StdError::source(other);
-            let mut text = "the store failed".to_owned();
+            let (mut kind, mut text) = (ErrorKind::Other, "the store failed".to_owned());
             while let Some(one) = cause {
                 if let Some(found) = one.downcast_ref::<EgressError>() {
                     text = format!("{text}: {found}");
+                    if matches!(
+                        found,
+                        EgressError::Rejected(_) | EgressError::Unknown | EgressError::Connect(_)
+                    ) {
+                        kind = ErrorKind::NotConnected;
+                    }
                 }
                 cause = one.source();
             }
-            (ErrorKind::Other, text)
+            (kind, text)
         }
     };
     Error::new(kind, text)
