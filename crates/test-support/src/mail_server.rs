@@ -1,18 +1,22 @@
 //! A mail server of the test's own.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use actix_web::rt;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 type Lines = Arc<Mutex<Vec<String>>>;
+type Responses = Arc<Mutex<HashMap<String, String>>>;
 
-/// Accepts every message and delivers none. Stops with the test.
+/// Accepts every message to a recipient without a response of its own, and delivers none. Stops with the test.
 #[derive(Debug)]
 pub struct MailServer {
     url: String,
     received: Lines,
+    responses: Responses,
 }
 
 impl MailServer {
@@ -21,14 +25,33 @@ impl MailServer {
     /// # Panics
     /// When there is no free port.
     pub async fn start() -> Self {
+        Self::accepting_after(Duration::ZERO).await
+    }
+
+    /// Starts to listen on a free port. The server examines each message for this time before it accepts it.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    pub async fn accepting_after(delay: Duration) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let received = Lines::default();
-        rt::spawn(listen(listener, Arc::clone(&received)));
+        let (received, responses) = (Lines::default(), Responses::default());
+        rt::spawn(listen(listener, Arc::clone(&received), Arc::clone(&responses), delay));
         Self {
             url: format!("smtp://{address}"),
             received,
+            responses,
         }
+    }
+
+    /// Sets the response to a recipient, for example `550 unknown`; `None` accepts messages to it again.
+    pub fn respond(&self, recipient: &str, response: Option<&str>) {
+        let command = format!("RCPT TO:<{recipient}>").to_ascii_uppercase();
+        let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
+        match response {
+            Some(response) => responses.insert(command, format!("{response}\r\n")),
+            None => responses.remove(&command),
+        };
     }
 
     /// Returns the section `mail` of a configuration that sends mail to this server.
@@ -61,13 +84,13 @@ impl MailServer {
 }
 
 /// Serves one connection after the other.
-async fn listen(listener: TcpListener, received: Lines) {
+async fn listen(listener: TcpListener, received: Lines, responses: Responses, delay: Duration) {
     while let Ok((stream, _)) = listener.accept().await {
-        converse(stream, &received).await;
+        converse(stream, &received, &responses, delay).await;
     }
 }
 
-async fn converse(stream: TcpStream, received: &Lines) {
+async fn converse(stream: TcpStream, received: &Lines, responses: &Responses, delay: Duration) {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
     let mut in_message = false;
@@ -75,9 +98,16 @@ async fn converse(stream: TcpStream, received: &Lines) {
         return;
     }
     while let Ok(Some(line)) = lines.next_line().await {
-        let response: &[u8] = match (in_message, line.to_ascii_uppercase()) {
+        let command = line.to_ascii_uppercase();
+        let own = responses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&command)
+            .cloned();
+        let response: &[u8] = match (in_message, command) {
             (true, _) if line == "." => {
                 in_message = false;
+                rt::time::sleep(delay).await;
                 b"250 taken\r\n"
             }
             (true, _) => b"",
@@ -86,7 +116,7 @@ async fn converse(stream: TcpStream, received: &Lines) {
                 b"354 go on\r\n"
             }
             (false, command) if command.starts_with("QUIT") => b"221 bye\r\n",
-            (false, _) => b"250 fine\r\n",
+            (false, _) => own.as_deref().map_or(b"250 fine\r\n", str::as_bytes),
         };
         received.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         if write.write_all(response).await.is_err() {

@@ -4,6 +4,8 @@ use std::any::Any;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use uuid::Uuid;
+
 use super::sender::{RequestOrigin, Sender, SignInAttempt, network};
 use crate::db::Database;
 use crate::error::{Error, Result};
@@ -29,6 +31,8 @@ pub struct Call {
     pub(crate) sender: Sender,
     /// The permit of this request, if its endpoint bounds concurrency.
     pub(crate) admitted: Admitted,
+    /// The job in which this is a call.
+    pub(crate) job: Option<Uuid>,
     /// What the handlers of a delivery write last; a value of [`events`](crate::events).
     pub(crate) collector: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -75,8 +79,15 @@ impl Call {
             origin: RequestOrigin::Same,
             sender: Sender::default(),
             admitted: Admitted::default(),
+            job: None,
             collector: None,
         }
+    }
+
+    /// Returns the job of which this call is a step; `None` if a client waits for it.
+    #[must_use]
+    pub fn job(&self) -> Option<Uuid> {
+        self.job
     }
 
     /// Returns the composed platform.

@@ -364,6 +364,7 @@ fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {
         origin: origin::request_origin(request, runtime.platform.app().public_url.as_deref()),
         sender: Sender::default(),
         admitted: Admitted::default(),
+        job: None,
         collector: None,
     }
 }

@@ -79,6 +79,7 @@ pub(super) async fn context(runtime: &Runtime, job: &Claimed) -> Result<Option<R
     };
     let call = Call {
         request_id: format!("job-{}", job.id),
+        job: Some(job.id),
         ..Call::internal(runtime)
     };
     let scope = match selection::of_stored(&call, &identity, selection.tenant, selection.organization).await {

@@ -230,7 +230,11 @@ impl Worker {
     fn context(&self, job: &Claimed) -> RequestContext {
         let mut scope = Scope::system();
         scope.tenant = Some(job.tenant_id);
-        RequestContext::new(Call::internal(&self.runtime), Arc::new(Identity::system()), scope)
+        let call = Call {
+            job: Some(job.id),
+            ..Call::internal(&self.runtime)
+        };
+        RequestContext::new(call, Arc::new(Identity::system()), scope)
     }
 
     /// Returns when the lease is lost.

@@ -28,7 +28,8 @@ pub struct MailConfig {
     pub transport: Option<Transport>,
     /// Folder of transport `file`, one `.eml` per message. Default `mail` below `data_dir`.
     pub dir: Option<PathBuf>,
-    /// Server of transport `smtp`: `smtps://user:password@host` (TLS from the start) or `smtp://…?tls=required` (STARTTLS).
+    /// Server of transport `smtp`: `smtps://user:password@host` (TLS from the start) or `smtp://…?tls=required` (STARTTLS). A path is the name for
+    /// `EHLO`; default the domain of `from`.
     pub smtp_url: Option<SecretString>,
     /// A file with `smtp_url`.
     pub smtp_url_file: Option<PathBuf>,

@@ -28,7 +28,7 @@ impl FileMailer {
 impl Mailer for FileMailer {
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async move {
-            let bytes = message(mail, &self.from)?.formatted();
+            let bytes = message(mail, &self.from, None)?.formatted();
             let name = self.ids.at(mail.written_at).to_string();
             let path = self.folder.join(format!("{name}.eml"));
             let (folder, target) = (self.folder.clone(), path.clone());

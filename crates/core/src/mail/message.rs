@@ -2,14 +2,24 @@
 
 use std::time::{Duration, SystemTime};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use lettre::address::Envelope;
+use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::{Address, Message};
+use url::Host;
+use uuid::Uuid;
 
 use super::{Mail, MailError};
-use crate::text::one_line;
+use crate::fingerprint::Fingerprint;
+use crate::text::{hex, one_line};
 
-pub(super) fn message(mail: &Mail, from: &Mailbox) -> Result<Message, MailError> {
+/// Bytes of text in one encoded word, so that the line of the header has at most 76 characters.
+const ENCODED_BYTES: usize = 39;
+
+/// Builds the message of a mail. `job` is the job that sends it, if any.
+pub(super) fn message(mail: &Mail, from: &Mailbox, job: Option<Uuid>) -> Result<Message, MailError> {
     let to =
         recipient(&mail.to).ok_or_else(|| MailError("the recipient's address can't be used in a mail".to_owned()))?;
     let unwritten = |error| MailError(format!("the message can't be written: {error}"));
@@ -20,11 +30,51 @@ pub(super) fn message(mail: &Mail, from: &Mailbox) -> Result<Message, MailError>
         .envelope(envelope)
         .from(from.clone())
         .to(Mailbox::new(None, to))
-        .subject(one_line(&mail.subject))
+        .raw_header(subject(&one_line(&mail.subject)))
         .date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
-        .message_id(None)
+        .message_id(Some(format!("<{}@{}>", id(mail, job), domain(from))))
         .multipart(MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone()))
         .map_err(unwritten)
+}
+
+/// Returns the ASCII form of the sender's domain.
+pub(super) fn domain(from: &Mailbox) -> String {
+    match Host::parse(from.email.domain()) {
+        Ok(Host::Domain(ascii)) => ascii,
+        // An address literal.
+        _ => from.email.domain().to_owned(),
+    }
+}
+
+/// Returns the left part of the message's id. Attempts of a job that send the same contents have the same id: a server may discard the second
+/// message. Attempts that send other contents, such as a new link, have different ids, because the recipient needs the last message.
+fn id(mail: &Mail, job: Option<Uuid>) -> String {
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.id(job);
+    if job.is_none() {
+        fingerprint.bytes(&mail.written_at.unix_millis().to_be_bytes());
+    }
+    for text in [&mail.to, &mail.subject, &mail.text, &mail.html] {
+        fingerprint.bytes(text.as_bytes());
+    }
+    hex(&fingerprint.finish()[..16])
+}
+
+/// Returns the header `Subject`. The mail library writes words in ASCII as they are, and mail clients would decode a word that has the form of an
+/// encoded one: it could have characters that names must not have. A text with such a form is therefore encoded as a whole.
+fn subject(text: &str) -> HeaderValue {
+    let name = HeaderName::new_from_ascii_str("Subject");
+    if !text.contains("=?") {
+        return HeaderValue::new(name, text.to_owned());
+    }
+    let mut words = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(rest.floor_char_boundary(ENCODED_BYTES));
+        words.push(format!("=?utf-8?b?{}?=", STANDARD.encode(word)));
+        rest = after;
+    }
+    HeaderValue::dangerous_new_pre_encoded(name, text.to_owned(), words.join("\r\n "))
 }
 
 /// Returns the recipient with an address of the form of HTML's `input type=email`, or one that the mail library accepts. The local part of the former may
@@ -76,25 +126,109 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_quoted_recipient_is_in_the_header_and_in_the_envelope() {
-        let mail = Mail {
-            to: "a..b@example.com".to_owned(),
-            subject: "Hello".to_owned(),
+    fn mail(to: &str, subject: &str) -> Mail {
+        Mail {
+            to: to.to_owned(),
+            subject: subject.to_owned(),
             text: "Hello".to_owned(),
             html: "<p>Hello</p>".to_owned(),
             language: "en".to_owned(),
             written_at: Timestamp::UNIX_EPOCH,
-        };
-        let from: Mailbox = "Office <office@office.example>".parse().expect("a mailbox");
+        }
+    }
 
-        let message = message(&mail, &from).expect("a message");
+    fn office() -> Mailbox {
+        "Office <office@office.example>".parse().expect("a mailbox")
+    }
 
+    /// Returns the lines of a header in the wire format, without its name.
+    fn header(message: &Message, name: &str) -> Vec<String> {
         let written = String::from_utf8(message.formatted()).expect("a text");
-        assert!(written.contains("\r\nTo: \"a..b\"@example.com\r\n"), "{written}");
+        let (head, _) = written.split_once("\r\n\r\n").expect("a head");
+        let mut lines = head
+            .split("\r\n")
+            .skip_while(|line| !line.starts_with(&format!("{name}: ")));
+        let first = lines.next().map(|line| line[name.len() + 2..].to_owned());
+        let folded = lines.take_while(|line| line.starts_with(' ')).map(str::to_owned);
+        first.into_iter().chain(folded).collect()
+    }
+
+    /// Returns a subject as mail clients show it, if each of its lines is one encoded word.
+    fn decoded(lines: &[String]) -> Option<String> {
+        let mut bytes = Vec::new();
+        for line in lines {
+            let word = line.trim_start().strip_prefix("=?utf-8?b?")?.strip_suffix("?=")?;
+            bytes.extend(STANDARD.decode(word).ok()?);
+        }
+        String::from_utf8(bytes).ok()
+    }
+
+    #[test]
+    fn a_quoted_recipient_is_in_the_header_and_in_the_envelope() {
+        let message = message(&mail("a..b@example.com", "Hello"), &office(), None).expect("a message");
+
+        assert_eq!(header(&message, "To"), ["\"a..b\"@example.com"]);
         let to: Vec<&str> = message.envelope().to().iter().map(AsRef::<str>::as_ref).collect();
         assert_eq!(to, ["\"a..b\"@example.com"]);
         let sender = message.envelope().from().map(AsRef::<str>::as_ref);
         assert_eq!(sender, Some("office@office.example"));
+    }
+
+    #[test]
+    fn a_subject_with_the_form_of_an_encoded_word_is_shown_as_it_is() {
+        let long = format!("{} =?utf-8?q?a=0Ab?=", "\u{17c}\u{f3}\u{142}w ".repeat(20));
+        for subject in [
+            "Your account at =?utf-8?B?4oCuZXZpbA==?=",
+            "=?utf-8?q?=E2=80=AEevil?=",
+            "a=?b",
+            "\u{17b}\u{f3}\u{142}w =?utf-8?B?4oCuZXZpbA==?=",
+            &long,
+        ] {
+            let message = message(&mail("ann@example.com", subject), &office(), None).expect("a message");
+
+            let lines = header(&message, "Subject");
+            assert_eq!(decoded(&lines).as_deref(), Some(subject), "{lines:?}");
+            assert!(lines.iter().all(|line| line.len() <= 67), "{lines:?}");
+        }
+        let message = message(&mail("ann@example.com", "Is 1+1=2? Yes"), &office(), None).expect("a message");
+        assert_eq!(header(&message, "Subject"), ["Is 1+1=2? Yes"]);
+    }
+
+    #[test]
+    fn attempts_of_a_job_have_one_message_id_for_the_same_contents() {
+        let id = |mail: &Mail, from: &str, job| {
+            let message = message(mail, &from.parse().expect("a mailbox"), job).expect("a message");
+            header(&message, "Message-ID").concat()
+        };
+        let (from, job) = ("office@office.example", Some(Uuid::from_u128(7)));
+        let first = mail("ann@example.com", "Hello");
+        let later = Mail {
+            written_at: Timestamp::UNIX_EPOCH.after(time::Duration::seconds(2)),
+            ..first.clone()
+        };
+        let with_another_link = Mail {
+            text: "Hello again".to_owned(),
+            ..first.clone()
+        };
+
+        let of_job = id(&first, from, job);
+
+        assert!(
+            of_job.starts_with('<') && of_job.ends_with("@office.example>"),
+            "{of_job}"
+        );
+        assert_eq!(id(&later, from, job), of_job);
+        assert_ne!(id(&with_another_link, from, job), of_job);
+        assert_ne!(id(&mail("bea@example.com", "Hello"), from, job), of_job);
+        assert_ne!(id(&first, from, Some(Uuid::from_u128(8))), of_job);
+        assert_ne!(id(&first, from, None), id(&later, from, None));
+        assert!(id(&first, "office@b\u{fc}ro.example", job).ends_with("@xn--bro-hoa.example>"));
+    }
+
+    #[test]
+    fn the_domain_of_an_address_literal_is_kept() {
+        let address = Address::new("office", "[127.0.0.1]").expect("an address");
+
+        assert_eq!(domain(&Mailbox::new(None, address)), "[127.0.0.1]");
     }
 }

@@ -1,6 +1,7 @@
 //! Mail: messages, and the transports that deliver them. Modules write messages; the configuration selects the transport.
 
 mod config;
+mod failure;
 mod file;
 mod message;
 mod smtp;
@@ -8,6 +9,7 @@ mod smtp;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use uuid::Uuid;
 
 use crate::config::{Config, ConfigError};
 use crate::ids::Ids;
@@ -51,11 +53,20 @@ pub struct MailError(pub String);
 
 /// Delivers messages.
 pub trait Mailer: Send + Sync + 'static {
-    /// Delivers one message; returns when the next station has accepted it.
+    /// Delivers one message for which a client waits; returns when the next station has accepted it.
     ///
     /// # Errors
-    /// When the next station rejected the message or could not be reached.
+    /// When the next station rejected the message, or could not be reached or did not accept it in a time for which a client can wait.
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>>;
+
+    /// Delivers one message of a [job](crate::jobs), for which no client waits: it may take longer. If an attempt sends the same contents again, the
+    /// message should have the same id, so that the recipient's server can discard the copy.
+    ///
+    /// # Errors
+    /// When the next station rejected the message, or could not be reached or did not accept it in time.
+    fn send_in_job<'a>(&'a self, mail: &'a Mail, _job: Uuid) -> BoxFuture<'a, Result<(), MailError>> {
+        self.send(mail)
+    }
 }
 
 /// Creates the mailer of section `mail`; `None` when mail is not configured.
