@@ -140,7 +140,7 @@ pub struct LinkConfig {
     /// Life of the token. Default 60 minutes for resets, 48 hours for invitations.
     #[serde(deserialize_with = "some_duration")]
     pub ttl: Option<Duration>,
-    /// The link, with the placeholders `{public_url}` and `{token}`. Default `{public_url}/reset#token={token}`: servers do not log fragments.
+    /// The link, with the placeholder `{token}`; begins with `{public_url}`, `http://` or `https://`. Default `{public_url}/reset#token={token}`: servers do not log fragments.
     pub link: String,
 }
 
@@ -161,6 +161,8 @@ fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Longest lifetime: 36,500 days. The database and the responses can represent the time of its end.
 const LONGEST: Duration = Duration::from_secs(36_500 * 24 * 3600);
+/// The beginnings of a link.
+const LINK_STARTS: [&str; 3] = ["{public_url}", "http://", "https://"];
 /// Longest `auth.login.failure_floor`.
 const LONGEST_FLOOR: Duration = Duration::from_secs(60);
 
@@ -231,10 +233,16 @@ impl LoginConfig {
 }
 
 impl LinkConfig {
-    /// Rejects a link without a token, and a life of the token that is too short or too long. `setting` is the one of the link.
+    /// Rejects a link that is no address or lacks the token, and a life of the token that is too short or too long. `setting` is the one of the link.
     pub(crate) fn check(&self, setting: &str) -> Result<(), ConfigError> {
         if let Some(ttl) = self.ttl {
             check_lifetime(ttl).map_err(|rule| ConfigError::new(setting.replace(".link", ".ttl"), rule))?;
+        }
+        if !LINK_STARTS.iter().any(|start| self.link.starts_with(start)) {
+            return Err(ConfigError::new(
+                setting,
+                "must begin with {public_url}, http:// or https://",
+            ));
         }
         match self.link.contains("{token}") {
             true => Ok(()),
@@ -409,6 +417,12 @@ mod tests {
             ("password.min_length = 257", "auth.password.min_length"),
             ("password.max_length = 7", "auth.password.min_length"),
             ("reset.link = 'https://office.example'", "auth.reset.link"),
+            ("reset.link = '/reset#token={token}'", "auth.reset.link"),
+            (
+                "invite.link = '\"{public_url}/reset#token={token}\"'",
+                "auth.invite.link",
+            ),
+            ("invite.link = 'office.example/reset#token={token}'", "auth.invite.link"),
         ] {
             let error = read(&format!("[auth]\n{text}\n")).expect_err("unusable");
             assert!(error.to_string().contains(named), "{text}: {error}");
@@ -435,5 +449,18 @@ mod tests {
         assert_eq!((config.login.max_candidates, config.password.min_length), (1, 256));
         assert_eq!(config.remember_ttl, SHORTEST);
         read("").expect("the defaults");
+    }
+
+    #[test]
+    fn links_lead_to_this_site_or_another_one() {
+        for link in [
+            "{public_url}/reset#token={token}",
+            "https://id.example/reset?token={token}",
+            "http://localhost:3000/#/reset/{token}",
+        ] {
+            let text = format!("[auth]\nreset.link = '{link}'\ninvite.link = '{link}'\n");
+
+            assert_eq!(read(&text).expect("usable").invite.link, link);
+        }
     }
 }

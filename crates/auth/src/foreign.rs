@@ -93,7 +93,7 @@ pub(crate) struct AddressingTenant {
     pub(crate) locales: Option<Vec<String>>,
 }
 
-/// Returns the data of the tenant for mails; `None` for the platform.
+/// Returns the data of a live tenant for mails; `None` for the platform and for deleted tenants.
 pub(crate) async fn addressing_tenant(
     connection: &AsyncPgConnection,
     tenant: Uuid,
@@ -101,6 +101,7 @@ pub(crate) async fn addressing_tenant(
     let statement = tenants::table
         .filter(tenants::tenant_id.eq(tenant))
         .filter(tenants::id.eq(tenant))
+        .filter(tenants::deleted_at.is_null())
         .select((tenants::name, tenants::locales));
     Ok(Prepared(statement).get_result(&mut &*connection).await.optional()?)
 }

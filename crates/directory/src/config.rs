@@ -3,6 +3,8 @@
 use backoffice_core::config::{Config, ConfigError};
 use serde::Deserialize;
 
+use crate::values::MOST_LOCALES;
+
 /// Section `directory`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -41,6 +43,18 @@ impl Default for I18nConfig {
     }
 }
 
+impl I18nConfig {
+    /// Returns the `locales` of a tenant that gets its mails in this locale and offers the other served ones too; `None`, which means all of them, if
+    /// this is the default, or if it is not served.
+    #[must_use]
+    pub fn locales_that_begin_with(&self, first: &str) -> Option<Vec<String>> {
+        let is_choice = first != self.default && self.locales.iter().any(|locale| locale == first);
+        let others = self.locales.iter().filter(|locale| *locale != first);
+        let locales = std::iter::once(first).chain(others.map(String::as_str));
+        is_choice.then(|| locales.take(MOST_LOCALES).map(str::to_owned).collect())
+    }
+}
+
 /// Settings of the module, provided to handlers and to the modules that require this one.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -72,6 +86,22 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_locales_of_a_tenant_begin_with_the_chosen_one() {
+        let chosen = |served: &[&str], first: &str| {
+            let i18n = I18nConfig {
+                locales: served.iter().map(|&locale| locale.to_owned()).collect(),
+                default: "en".to_owned(),
+            };
+            i18n.locales_that_begin_with(first).map(|locales| locales.join(" "))
+        };
+        let all = ["en", "pl", "es", "de"];
+        assert_eq!(chosen(&all, "es").as_deref(), Some("es en pl de"));
+        assert_eq!(chosen(&["pl", "en"], "pl").as_deref(), Some("pl en"), "not the default");
+        assert_eq!(chosen(&all, "en"), None, "the default");
+        assert_eq!(chosen(&all, "fr"), None, "not served");
+    }
 
     #[test]
     fn without_configuration_the_limits_of_the_specification_hold() {

@@ -10,7 +10,8 @@ use crate::SLUG;
 
 const LONGEST_NAME: usize = 200;
 const LONGEST_URL: usize = 2048;
-const MOST_LOCALES: usize = 20;
+/// Most locales of a tenant.
+pub(crate) const MOST_LOCALES: usize = 20;
 const ATTACHMENTS: &str = "/api/attachments/";
 
 /// The inside of a character class: characters that a URL must not contain.

@@ -175,7 +175,7 @@ fn events(written: &[Written]) -> impl Iterator<Item = Event> {
 fn mails(call: &Call, tenant: Uuid, written: &[Written]) -> Option<NewJob<SendMails>> {
     let notifications: Vec<Uuid> = written.iter().filter(|one| one.by_mail).map(|one| one.id).collect();
     let is_needed = !notifications.is_empty() && call.platform().mailer().is_some();
-    is_needed.then(|| NewJob::of_system(tenant, SendMails { notifications }))
+    is_needed.then(|| NewJob::of_system(tenant, SendMails::new(notifications)))
 }
 
 /// The columns of a statement.

@@ -33,7 +33,7 @@ pub(crate) async fn send(call: &Call, request: &Request, to: &str, letter: Lette
         greeting: texts.greeting.replace("{name}", &one_line(&request.first_name)),
         lines: written.lines.iter().map(|line| filled(line)).collect(),
         link: Some((written.button, link)),
-        hint: written.hint,
+        hint: written.hint.to_owned(),
     };
     letter.send(call, to).await
 }

@@ -56,6 +56,7 @@ fn register(registry: &mut Registry) {
         .job::<jobs::SendLink>()
         .job::<jobs::Provision>()
         .job::<jobs::SendReady>()
+        .job::<jobs::SendExisting>()
         .job::<jobs::EraseEnded>()
         .schedule::<jobs::EraseEnded>(jobs::ERASE_SCHEDULE, jobs::ERASE_EVERY);
 }

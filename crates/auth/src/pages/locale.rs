@@ -1,13 +1,14 @@
 //! The language of a page: that of the cookie, else the one that the browser prefers, else the default.
 
 use actix_web::HttpRequest;
+use actix_web::cookie::Cookie;
 use actix_web::http::header::ACCEPT_LANGUAGE;
 use backoffice_core::config::Config;
 use backoffice_core::http::accepted_ranges;
 use serde::Deserialize;
 
 use super::texts::{ALL, Texts};
-use crate::sessions::locale::LOCALE_COOKIE;
+use crate::sessions::locale::{LOCALE_COOKIE, preferred};
 
 /// Section `i18n`, which the directory owns and validates.
 #[derive(Debug, Deserialize)]
@@ -73,23 +74,16 @@ impl Locales {
     }
 
     pub(super) fn of(&self, request: &HttpRequest) -> &'static Texts {
-        let chosen = request
-            .cookie(LOCALE_COOKIE)
-            .and_then(|cookie| self.find(cookie.value()));
-        let accepted = || {
-            let ranges = accepted_ranges(request.headers(), ACCEPT_LANGUAGE);
-            ranges.into_iter().find_map(|range| match range {
-                "*" => Some(self.default),
-                tag => self.find(tag),
-            })
-        };
-        chosen.or_else(accepted).unwrap_or(self.default)
+        let cookie = request.cookie(LOCALE_COOKIE);
+        let accepted = accepted_ranges(request.headers(), ACCEPT_LANGUAGE);
+        let code = preferred(cookie.as_ref().map(Cookie::value), &accepted, |code| {
+            self.find(code).is_some()
+        });
+        code.and_then(|code| self.find(&code)).unwrap_or(self.default)
     }
 
-    fn find(&self, tag: &str) -> Option<&'static Texts> {
-        let tag = tag.trim();
-        let base = tag.split(['-', '_']).next().unwrap_or(tag);
-        self.offered().find(|texts| base.eq_ignore_ascii_case(texts.code))
+    fn find(&self, code: &str) -> Option<&'static Texts> {
+        self.offered().find(|texts| texts.code == code)
     }
 }
 
@@ -107,7 +101,7 @@ mod tests {
         let locales = Locales::read(&Config::default());
         let mut request = TestRequest::default().insert_header((ACCEPT_LANGUAGE, accepted));
         if let Some(value) = cookie {
-            request = request.cookie(actix_web::cookie::Cookie::new(LOCALE_COOKIE, value.to_owned()));
+            request = request.cookie(Cookie::new(LOCALE_COOKIE, value.to_owned()));
         }
         locales.of(&request.to_http_request()).code
     }
@@ -119,6 +113,10 @@ mod tests {
         assert_eq!(shown(None, "fr, es;q=0.5, de;q=0.7"), "de");
         assert_eq!(shown(None, "fr, pl;q=0"), "en");
         assert_eq!(shown(None, "*"), "en");
+        assert_eq!(shown(None, "*, pl;q=0.5"), "pl");
+        assert_eq!(shown(None, "de-DE-u-co-phonebk, pl"), "de");
+        assert_eq!(shown(Some("de_AT"), "pl"), "de");
+        assert_eq!(shown(Some("de-"), "pl"), "pl");
         assert_eq!(shown(None, "pl;q=nonsense, es_MX;q=0.1"), "es");
     }
 

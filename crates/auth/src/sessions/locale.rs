@@ -16,14 +16,31 @@ const LONGEST: usize = 35;
 
 /// Returns the base code of a language tag (`en_GB` -> `en`); `None` if the input does not have the form of a tag.
 pub(crate) fn base_code(input: &str) -> Option<String> {
-    let tag = input.trim().replace('_', "-");
-    let mut parts = tag.split('-');
+    let tag = input.trim();
+    base_of_subtags(tag, 2).filter(|_| tag.len() <= LONGEST)
+}
+
+/// Returns the base code of an accepted language; `None` for `*`, which names none. As in the lookup of RFC 4647, extensions and private subtags
+/// count nothing (`de-DE-u-co-phonebk` -> `de`), though no locale may have them.
+fn base_of_range(range: &str) -> Option<String> {
+    base_of_subtags(range, 1)
+}
+
+/// Returns the base code of a tag whose other subtags have at least this length.
+fn base_of_subtags(tag: &str, shortest: usize) -> Option<String> {
+    let mut parts = tag.split(['-', '_']);
     let base = parts.next().unwrap_or_default();
     let is_base = (2..=3).contains(&base.len()) && base.bytes().all(|b| b.is_ascii_alphabetic());
-    let is_tag = tag.len() <= LONGEST
-        && is_base
-        && parts.all(|part| (2..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()));
-    is_tag.then(|| base.to_ascii_lowercase())
+    let is_subtag =
+        |part: &str| (shortest..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    (is_base && parts.all(is_subtag)).then(|| base.to_ascii_lowercase())
+}
+
+/// Returns the base code of the first language that is offered: that of the cookie, else the most preferred of the accepted ones.
+pub(crate) fn preferred(cookie: Option<&str>, accepted: &[&str], is_offered: impl Fn(&str) -> bool) -> Option<String> {
+    let cookie = cookie.and_then(base_code).into_iter();
+    let mut codes = cookie.chain(accepted.iter().filter_map(|range| base_of_range(range)));
+    codes.find(|code| is_offered(code))
 }
 
 /// The preferences of a request, and the locales of its tenant.
@@ -40,10 +57,8 @@ pub(crate) struct Wishes<'a> {
 impl Wishes<'_> {
     /// Returns the first of these that can be served: the cookie, the accepted languages, the tenant's locales, the default.
     pub(crate) fn choose(&self, i18n: &I18nConfig) -> String {
-        let servable = |code: &String| is_servable(code, i18n, self.tenant);
-        let cookie = self.cookie.and_then(base_code).filter(servable);
-        cookie
-            .or_else(|| self.accepted.iter().filter_map(|range| base_code(range)).find(servable))
+        let servable = |code: &str| is_servable(code, i18n, self.tenant);
+        preferred(self.cookie, self.accepted, servable)
             .or_else(|| {
                 self.tenant
                     .and_then(|locales| locales.iter().find(|code| servable(code)).cloned())
@@ -109,6 +124,12 @@ mod tests {
             (Some("de"), &["es"][..], None, "de"),
             (Some("xx"), &["fr", "pl-PL", "es"], None, "pl"),
             (None, &["*"], None, "en"),
+            (None, &["*", "pl"], None, "pl"),
+            (None, &["de-DE-u-co-phonebk", "pl"], None, "de"),
+            (None, &["pl-x-private"], None, "pl"),
+            (None, &["de-DE-u-co-phonebk-ca-gregory-nu-latn"], None, "de"),
+            (None, &["de-", "pl-ü", "es_MX"], None, "es"),
+            (Some("de-x-private"), &["pl"], None, "pl"),
             (Some("es"), &["es"], Some(&polish[..]), "pl"),
             (None, &["es", "de"], Some(&polish[..]), "de"),
             (None, &[], None, "en"),

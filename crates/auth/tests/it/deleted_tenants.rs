@@ -138,3 +138,24 @@ async fn the_command_line_leaves_out_deleted_tenants() {
     assert_eq!(accounts.len(), 3);
     sync_roles(&context, None).await.expect("roles of live tenants");
 }
+
+#[actix_web::test]
+async fn users_of_a_deleted_tenant_get_no_mails() {
+    let fixture = Fixture::new().await;
+    let app = &fixture.app;
+    let (user, _) = fixture.user("ann@alpha.test", &[]).await;
+    for change in [
+        json!({"id": user, "password": "a password of the office"}),
+        json!({"id": user, "email": "bea@alpha.test"}),
+    ] {
+        let (status, body) = app.put(&fixture.a.token, USERS, change).await;
+        assert_eq!(status, 200, "{body}");
+    }
+    delete_alpha(&fixture).await;
+
+    app.run_jobs().await;
+
+    assert_eq!(app.mail().take(), []);
+    let notices = "core_jobs where kind like 'auth.user.notify%' and state = 'done'";
+    assert_eq!(app.count(notices).await, 2);
+}

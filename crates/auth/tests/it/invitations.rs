@@ -104,6 +104,29 @@ async fn acc_18_an_invitation_lives_48_hours() {
 }
 
 #[actix_web::test]
+async fn acc_18_mails_state_how_long_their_links_work() {
+    let config =
+        "[app]\npublic_url = 'https://office.example'\n[rate_limits]\nenabled = false\n[auth.invite]\nttl = '2h'\n";
+    let fixture = Fixture::with_config(config).await;
+    let mailed = || fixture.app.mail().take().remove(0).text;
+
+    create(&fixture, "ann@alpha.test", json!({})).await;
+    let text = mailed();
+    assert!(text.contains("The link works once, for 2 hours."), "{text}");
+    post(&fixture, "/auth/reset", &[("email", "admin@alpha.test")]).await;
+    fixture.app.run_jobs().await;
+    let text = mailed();
+    assert!(text.contains("The link works once, for 1 hour."), "{text}");
+
+    let tenant = fixture.a.id;
+    let polish = format!("update directory_tenants set locales = array['pl'] where id = '{tenant}'");
+    fixture.app.sql(&polish).await;
+    create(&fixture, "bob@alpha.test", json!({})).await;
+    let text = mailed();
+    assert!(text.contains("Link działa tylko raz, przez 2 godziny."), "{text}");
+}
+
+#[actix_web::test]
 async fn acc_18_resending_rejects_what_it_must() {
     let fixture = fixture().await;
     let (_, body) = create(&fixture, "ann@alpha.test", json!({})).await;

@@ -1,10 +1,10 @@
 use backoffice_auth::{UserMail, mail_user};
 use backoffice_core::db::{Prepared, Recurring};
-use backoffice_core::jobs::{Job, Queue, Step, Work};
-use backoffice_core::{Call, Result, Scope, Timestamp};
+use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, enqueue};
+use backoffice_core::{Call, Error, Result, Scope, Timestamp};
 use diesel::sql_types::{Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, sql_query, update};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -16,12 +16,28 @@ use crate::{texts, types};
 /// The time in which the recipient gets one mail about a group.
 const PAUSE: time::Duration = time::Duration::minutes(10);
 
+/// Attempts to send a mail before a job with several continues with the next one. The wait between them slows the job down while the mail server does not
+/// work at all.
+const ATTEMPTS_AMONG_OTHERS: i32 = 2;
+
 /// Mails notifications, one mail for each; those over a limit get none. Its cursor counts those that are done, so a mail is repeated only after a crash
-/// between sending it and noting that.
+/// between sending it and noting that. A mail that can't be sent does not stop the others: it gets a job of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SendMails {
     /// The notifications.
     pub(crate) notifications: Vec<Uuid>,
+    /// Whether the limits have counted the mails already.
+    #[serde(default)]
+    pub(crate) is_counted: bool,
+}
+
+/// What became of a mail.
+enum Outcome {
+    Sent,
+    /// There is none to send: the notification is not due, or its recipient over a limit.
+    Dropped,
+    /// It could not be sent.
+    Failed(Error),
 }
 
 #[derive(QueryableByName)]
@@ -63,16 +79,24 @@ impl Job for SendMails {
         let Some(id) = self.notifications.get(done).copied() else {
             return Ok(Step::Done);
         };
-        let is_sent = send(work, id, now).await?;
-        let cursor = work.cursor() + 1;
+        let outcome = match self.send(work, id, now).await? {
+            Outcome::Failed(error) if self.notifications.len() == 1 || work.attempt() < ATTEMPTS_AMONG_OTHERS => {
+                return Err(error);
+            }
+            outcome => outcome,
+        };
+        let (call, cursor, attempt) = (work.call().clone(), work.cursor() + 1, work.attempt());
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
-        if is_sent {
-            update(notifications::table.filter(notifications::tenant_id.eq(tenant)))
-                .filter(notifications::id.eq(id))
-                .set(notifications::email_sent_at.eq(now))
-                .prepared()
-                .execute(chunk.connection())
-                .await?;
+        match outcome {
+            Outcome::Sent => note_sent(chunk.connection(), tenant, id, now).await?,
+            Outcome::Dropped => {}
+            Outcome::Failed(error) => {
+                let retry = NewJob {
+                    run_at: Some(now.after(Self::backoff(attempt, &error))),
+                    ..NewJob::of_system(tenant, Self::alone(id))
+                };
+                enqueue(chunk.connection(), &call, &retry).await?;
+            }
         }
         chunk.advance(cursor).await?;
         match done + 1 < self.notifications.len() {
@@ -82,19 +106,52 @@ impl Job for SendMails {
     }
 }
 
-/// Sends the mail of a notification. Returns false if it has none: it is not due, or over a limit.
-async fn send(work: &Work<'_>, id: Uuid, now: Timestamp) -> Result<bool> {
-    let (call, tenant) = (work.call(), work.tenant());
-    if call.platform().mailer().is_none() {
-        return Ok(false);
+impl SendMails {
+    /// Creates the payload of a job that sends these mails for the first time.
+    pub(crate) const fn new(notifications: Vec<Uuid>) -> Self {
+        Self {
+            notifications,
+            is_counted: false,
+        }
     }
-    let Some(due) = find(call, tenant, id, now).await? else {
-        return Ok(false);
-    };
-    if !mail_limits::allow(work, &due.address).await? {
-        return Ok(false);
+
+    /// Creates the payload of a job that retries one mail.
+    fn alone(id: Uuid) -> Self {
+        Self {
+            notifications: vec![id],
+            is_counted: true,
+        }
     }
-    mail(call, tenant, &due).await
+
+    /// Sends the mail of a notification.
+    async fn send(&self, work: &Work<'_>, id: Uuid, now: Timestamp) -> Result<Outcome> {
+        let (call, tenant) = (work.call(), work.tenant());
+        if call.platform().mailer().is_none() {
+            return Ok(Outcome::Dropped);
+        }
+        let Some(due) = find(call, tenant, id, now).await? else {
+            return Ok(Outcome::Dropped);
+        };
+        if !self.is_counted && !mail_limits::allow(work, &due.address).await? {
+            return Ok(Outcome::Dropped);
+        }
+        Ok(match mail(call, tenant, &due).await {
+            Ok(true) => Outcome::Sent,
+            Ok(false) => Outcome::Dropped,
+            Err(error) => Outcome::Failed(error),
+        })
+    }
+}
+
+/// Notes when the mail of a notification was sent.
+async fn note_sent(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<()> {
+    update(notifications::table.filter(notifications::tenant_id.eq(tenant)))
+        .filter(notifications::id.eq(id))
+        .set(notifications::email_sent_at.eq(now))
+        .prepared()
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 async fn find(call: &Call, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<Option<Due>> {
@@ -107,7 +164,7 @@ async fn find(call: &Call, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<Opt
     Ok(Prepared(statement).get_result(&mut &**connection).await.optional()?)
 }
 
-/// Sends the mail, in the language of the tenant. Returns false if the user has been deleted.
+/// Sends the mail, in the language of the tenant. Returns false if the user or the tenant has been deleted.
 async fn mail(call: &Call, tenant: Uuid, due: &Due) -> Result<bool> {
     let params = due.params.as_object().cloned().unwrap_or_else(Map::new);
     let known = types::find(call.platform(), &due.type_id);

@@ -1,8 +1,8 @@
 //! Mails.
 
 use backoffice_notifications::New;
-use backoffice_test_support::Duration;
-use serde_json::json;
+use backoffice_test_support::{Duration, MailServer};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::fixture::{DONE, Fixture, LIST, MAILED, builder, full, limited};
@@ -214,4 +214,104 @@ async fn an_address_that_is_not_confirmed_gets_no_mail() {
     fixture.app.run_jobs().await;
 
     assert_eq!(subjects(&fixture), [""; 0]);
+}
+
+#[actix_web::test]
+async fn users_of_a_deleted_tenant_get_no_mail() {
+    let fixture = Fixture::new().await;
+    fixture.send(&failed(fixture.a.admin, [1])).await;
+    let path = format!("/directory/tenants?id={}", fixture.a.id);
+    let deleted = fixture.app.delete(&fixture.root, &path, Value::Null).await;
+    assert_eq!(deleted, (200, json!({"ok": true})));
+
+    fixture.app.run_jobs().await;
+
+    assert_eq!(subjects(&fixture), [""; 0]);
+    assert_eq!(jobs(&fixture).await, [json!({"state": "done", "mails": 1})]);
+}
+
+/// Returns the jobs that send mails, the first ones first.
+async fn jobs(fixture: &Fixture) -> Vec<Value> {
+    let sql = "select state, jsonb_array_length(payload -> 'notifications') as mails from core_jobs \
+        where kind = 'notifications.notification.send_mails' order by created_at, id";
+    fixture.app.rows(sql).await
+}
+
+/// Creates a fixture with a mail server and these limits, and a job with a mail to each of three users. Returns their addresses in the order of the
+/// job.
+async fn three_recipients(server: &MailServer, limits: &str) -> (Fixture, Vec<String>) {
+    let fixture = Fixture::of(limited(limits).config(&server.config()).with_real_mail()).await;
+    let (ann, _) = fixture.user("ann@alpha.example", &["employee"]).await;
+    let (bob, _) = fixture.user("bob@alpha.example", &["employee"]).await;
+    let new = [fixture.a.admin, ann, bob].map(|user| New::of(MAILED, user).with("name", "A"));
+    assert_eq!(fixture.send(&new).await, 3);
+    let sql = "select u.email from core_jobs j \
+        cross join jsonb_array_elements_text(j.payload -> 'notifications') with ordinality as p (id, number) \
+        join notifications_notifications n on n.id = p.id::uuid join auth_users u on u.id = n.recipient_user_id \
+        where j.kind = 'notifications.notification.send_mails' order by p.number";
+    let rows = fixture.app.rows(sql).await;
+    let addresses = rows
+        .iter()
+        .map(|row| row["email"].as_str().expect("an address").to_owned());
+    let addresses = addresses.collect();
+    (fixture, addresses)
+}
+
+/// Returns how many messages the server has accepted for each address.
+fn accepted(server: &MailServer, addresses: &[String]) -> Vec<usize> {
+    let messages = server.messages();
+    let to = |address: &String| {
+        let header = format!("To: {address}\n");
+        messages.iter().filter(|message| message.contains(&header)).count()
+    };
+    addresses.iter().map(to).collect()
+}
+
+#[actix_web::test]
+async fn a_rejected_recipient_does_not_hold_back_the_mails_to_others() {
+    let server = MailServer::start().await;
+    let (fixture, addresses) = three_recipients(&server, "").await;
+    server.respond(&addresses[0], Some("550 no such mailbox"));
+
+    for _ in 0..12 {
+        fixture.app.run_jobs().await;
+        fixture.app.advance(Duration::minutes(11));
+    }
+
+    assert_eq!(accepted(&server, &addresses), [0, 1, 1]);
+    assert_eq!(
+        jobs(&fixture).await,
+        [
+            json!({"state": "done", "mails": 3}),
+            json!({"state": "dead", "mails": 1})
+        ]
+    );
+}
+
+#[actix_web::test]
+async fn a_mail_that_fails_for_some_time_is_sent_later_and_counts_once() {
+    let server = MailServer::start().await;
+    let limits = "[rate_limits.limits]\n\"notifications.mail.recipient\" = \"1/3600\"\n";
+    let (fixture, addresses) = three_recipients(&server, limits).await;
+    server.respond(&addresses[0], Some("451 try again later"));
+
+    fixture.app.run_jobs().await;
+    // The wait after a failed attempt is 2 s, more or less.
+    fixture.app.advance(Duration::seconds(3));
+    fixture.app.run_jobs().await;
+
+    assert_eq!(accepted(&server, &addresses), [0, 1, 1], "the others do not wait");
+    server.respond(&addresses[0], None);
+    fixture.app.advance(Duration::minutes(1));
+    fixture.app.run_jobs().await;
+    assert_eq!(accepted(&server, &addresses), [1, 1, 1]);
+    assert_eq!(
+        jobs(&fixture).await,
+        [
+            json!({"state": "done", "mails": 3}),
+            json!({"state": "done", "mails": 1})
+        ]
+    );
+    let unsent = "notifications_notifications where email_sent_at is null";
+    assert_eq!(fixture.app.count(unsent).await, 0);
 }

@@ -4,6 +4,7 @@ use backoffice_core::db::Recurring;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::{Feature, Rejection, RequestContext, Result};
 use backoffice_directory::commands::{CreateTenant, NewTenant};
+use backoffice_directory::config::Settings;
 use backoffice_directory::model::Tenant;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, update};
 use diesel_async::RunQueryDsl;
@@ -43,8 +44,10 @@ impl CreateWorkspace {
         email_hash: Vec<u8>,
         password_hash: SecretString,
     ) -> Result<Self> {
+        let settings = ctx.call().provided::<Settings>()?;
         let input = NewTenant {
             name: request.organization_name.clone(),
+            locales: settings.i18n.locales_that_begin_with(&request.locale),
             ..NewTenant::default()
         };
         let tenant = CreateTenant::new(ctx, input)?;

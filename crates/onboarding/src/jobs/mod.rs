@@ -2,11 +2,13 @@
 
 mod erase_ended;
 mod provision;
+mod send_existing;
 mod send_link;
 mod send_ready;
 
 pub(crate) use erase_ended::{EVERY as ERASE_EVERY, EraseEnded, SCHEDULE as ERASE_SCHEDULE};
 pub(crate) use provision::Provision;
+pub(crate) use send_existing::SendExisting;
 pub(crate) use send_link::SendLink;
 pub(crate) use send_ready::SendReady;
 

@@ -1,4 +1,3 @@
-use backoffice_auth::is_mail_configured;
 use backoffice_core::examples::Examples;
 use backoffice_core::http::Json;
 use backoffice_core::ids::PLATFORM_TENANT;
@@ -10,14 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{SendReady, address};
+use super::{SendExisting, SendReady, address};
 use crate::commands::CreateWorkspace;
 use crate::commands::create_workspace::{ACCOUNT_EXISTS, NOT_PROCESSING};
-use crate::letters::{self, Letter};
 use crate::model::{PROCESSING, Request};
-use crate::query::Stored;
+use crate::query::{self, Stored};
 use crate::sign_up::SignUp;
-use crate::{query, sign_up};
 
 /// Creates the tenant of a verified request. The cursor counts the steps, each of which may be repeated after a crash.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,11 +96,11 @@ async fn create(work: &mut Work<'_>, stored: &Stored) -> Result<bool> {
         ));
     };
     let context = work.context().with_scope(Scope::system());
-    let command = CreateWorkspace::new(&context, &stored.request, email.clone(), hash, password.into())?;
+    let command = CreateWorkspace::new(&context, &stored.request, email, hash, password.into())?;
     match context.execute(&command, |()| Json(Value::Null)).await {
         Ok(_) => Ok(true),
         Err(error) if has_code(&error, ACCOUNT_EXISTS) => {
-            expire(work, stored, &email).await?;
+            expire(work, stored.request.id).await?;
             Ok(false)
         }
         // Another worker that held this job has created the tenant, or the request has ended; the next step reads it again.
@@ -145,14 +142,13 @@ fn has_code(error: &Error, code: &str) -> bool {
     matches!(error, Error::Rejected(rejection) if rejection.code.as_deref() == Some(code))
 }
 
-/// Ends the request of an address that has got an account since it was submitted, and says so in a mail.
-async fn expire(work: &mut Work<'_>, stored: &Stored, email: &str) -> Result<()> {
+/// Ends the request of an address that has got an account since it was submitted, and enqueues the mail that says so.
+async fn expire(work: &mut Work<'_>, request: Uuid) -> Result<()> {
     let (call, now) = (work.call().clone(), work.now());
-    if is_mail_configured(&call) {
-        let login = sign_up::login_url(call.platform(), None);
-        letters::send(&call, &stored.request, email, Letter::Existing(login)).await?;
-    }
     let mut chunk = work.begin(&query::scope()).await?;
-    query::end_processing(chunk.connection(), stored.request.id, false, now).await?;
+    if query::end_processing(chunk.connection(), request, false, now).await? {
+        let job = NewJob::of_system(PLATFORM_TENANT, SendExisting { request });
+        enqueue(chunk.connection(), &call, &job).await?;
+    }
     chunk.finish().await
 }

@@ -18,7 +18,7 @@ pub(super) static ES: Texts = Texts {
         hint: "Si no te has registrado, no hagas nada: tu cuenta sigue igual.",
     },
     ready_mail: MailTexts {
-        subject: "{organization} está lista",
+        subject: "La cuenta de {organization} está lista",
         lines: &[
             "Tu cuenta de {organization} está lista. Inicia sesión con tu dirección y la contraseña que elegiste:",
         ],

@@ -2,24 +2,24 @@ use super::{MailTexts, PageTexts, Texts};
 
 pub(super) static PL: Texts = Texts {
     code: "pl",
-    greeting: "Dzień dobry {name},",
+    greeting: "Dzień dobry, {name},",
     verification_mail: MailTexts {
-        subject: "Potwierdź rejestrację {organization}",
-        lines: &["Zarejestrowano {organization}. Potwierdź swój adres, aby utworzyć konto:"],
+        subject: "Potwierdź rejestrację: {organization}",
+        lines: &["Zarejestrowano firmę {organization}. Potwierdź swój adres, aby utworzyć konto:"],
         button: "Potwierdź adres",
         hint: "Link działa tylko raz i przez ograniczony czas. Jeśli to nie Ty, nie rób nic: konto nie powstanie.",
     },
     existing_mail: MailTexts {
         subject: "Masz już konto",
         lines: &[
-            "Zarejestrowano {organization}, ale ten adres ma już konto. Zaloguj się na nie; jeśli nie znasz hasła, poproś o nowe na tej samej stronie:",
+            "Zarejestrowano firmę {organization}, ale ten adres ma już konto. Zaloguj się na nie; jeśli nie znasz hasła, poproś o nowe na tej samej stronie:",
         ],
         button: "Zaloguj się",
         hint: "Jeśli to nie Ty, nie rób nic: Twoje konto pozostaje bez zmian.",
     },
     ready_mail: MailTexts {
         subject: "{organization}: konto jest gotowe",
-        lines: &["Twoje konto dla {organization} jest gotowe. Zaloguj się swoim adresem i wybranym hasłem:"],
+        lines: &["Twoje konto ({organization}) jest gotowe. Zaloguj się swoim adresem i wybranym hasłem:"],
         button: "Zaloguj się",
         hint: "Jesteś administratorem i możesz zapraszać innych.",
     },

@@ -65,6 +65,38 @@ async fn a_tenant_has_an_organization_roles_an_administrator_and_consents() {
 }
 
 #[actix_web::test]
+async fn later_mails_are_in_the_language_of_the_sign_up() {
+    let fixture = Fixture::new().await;
+    for (name, locale, locales, subject) in [
+        ("first", "pl-PL", json!(["pl", "en", "es", "de"]), "Ustaw nowe hasło"),
+        ("second", "de", json!(["de", "en", "pl", "es"]), "Neues Passwort"),
+        ("third", "en", Value::Null, "Set a new password"),
+        ("fourth", "fr", Value::Null, "Set a new password"),
+    ] {
+        let email = format!("{name}@example.com");
+        let mut submission = body(&email, name);
+        submission["locale"] = json!(locale);
+        fixture.submit(&submission).await;
+        fixture.app.run_jobs().await;
+        let token = fixture.mailed_token(&email);
+        fixture.open(&token, "application/json", None).await;
+        fixture.app.run_jobs().await;
+        assert_eq!(fixture.app.mail().take().len(), 1, "the tenant is ready");
+
+        let request = fixture.app.request(actix_web::http::Method::POST, "/auth/reset");
+        let response = request.form(&[("email", email.as_str())]).send().await;
+        fixture.app.run_jobs().await;
+
+        assert_eq!(response.status, 200, "{}", response.text());
+        let sql = format!("select locales from directory_tenants where name = '{name}'");
+        assert_eq!(fixture.app.rows(&sql).await, [json!({"locales": locales})], "{locale}");
+        let mails = fixture.app.mail().take();
+        assert_eq!(mails.len(), 1, "{locale}");
+        assert!(mails[0].subject.starts_with(subject), "{}", mails[0].subject);
+    }
+}
+
+#[actix_web::test]
 async fn the_consents_pass_the_check_of_their_integrity() {
     let fixture = Fixture::new().await;
     let (_, token) = fixture.invited("new@example.com", "New").await;
@@ -99,6 +131,28 @@ async fn an_account_that_was_created_meanwhile_ends_the_request() {
     let mails = fixture.app.mail().take();
     assert_eq!(mails.len(), 1);
     assert_eq!(mails[0].subject, "You already have an account");
+}
+
+#[actix_web::test]
+async fn a_request_of_an_address_with_an_account_expires_before_its_mail_is_sent() {
+    let fixture = Fixture::new().await;
+    let (person, token) = fixture.invited("new@example.com", "New").await;
+    fixture.user("new@example.com", &["employee"]).await;
+    fixture.open(&token, "application/json", None).await;
+    fixture.app.mail().reject(true);
+
+    fixture.app.run_jobs().await;
+
+    assert_eq!(fixture.status(&person.status_token).await["status"], "expired");
+    fixture.app.mail().reject(false);
+    fixture.app.advance(Duration::minutes(1));
+    fixture.app.run_jobs().await;
+    let mails = fixture.app.mail().take();
+    assert_eq!(mails.len(), 1);
+    assert_eq!(
+        (mails[0].to.as_str(), mails[0].subject.as_str()),
+        ("new@example.com", "You already have an account")
+    );
 }
 
 #[actix_web::test]

@@ -148,10 +148,10 @@ async fn every_field_has_its_message() {
 async fn a_locale_that_is_not_served_is_the_default() {
     let fixture = Fixture::new().await;
     for (locale, subject) in [
-        (json!("pl-PL"), "Potwierdź rejestrację New"),
+        (json!("pl-PL"), "Potwierdź rejestrację: New"),
         (json!("fr"), "Confirm your sign-up of New"),
         (Value::Null, "Confirm your sign-up of New"),
-        (json!("de"), "Bestätigen Sie die Anmeldung von New"),
+        (json!("de"), "Bestätigen Sie die Registrierung von New"),
         (json!("es"), "Confirma el registro de New"),
     ] {
         let mut body = body("new@example.com", "New");

@@ -16,7 +16,7 @@ pub struct Letter {
     /// The text of a button, and the address to which it leads.
     pub link: Option<(&'static str, String)>,
     /// The last paragraph, in small letters.
-    pub hint: &'static str,
+    pub hint: String,
 }
 
 #[derive(Template)]
@@ -49,7 +49,10 @@ impl Letter {
             language: self.language.to_owned(),
             written_at: call.now,
         };
-        let sent = mailer.send(&mail).await;
+        let sent = match call.job() {
+            Some(job) => mailer.send_in_job(&mail, job).await,
+            None => mailer.send(&mail).await,
+        };
         sent.map_err(|error| Error::internal(format!("could not send mail: {error}")))
     }
 }

@@ -1,17 +1,22 @@
 //! The mails of this module, written in the language of the recipient's tenant.
 
 mod letter;
+mod life;
 mod texts;
 mod user_mail;
 
+use std::time::Duration;
+
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::text::one_line;
 use backoffice_core::{Call, Result, Scope};
 use backoffice_directory::config::Settings;
+use diesel_async::AsyncPgConnection;
 use url::Url;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
-use crate::foreign::{self, AddressingTenant};
+use crate::foreign;
 use crate::sessions::one_time_token::{self, NewToken, Purpose};
 use crate::users;
 use texts::Texts;
@@ -54,7 +59,7 @@ pub(crate) struct Recipient<'a> {
 
 /// Sends the link of a one-time token, after the command that stored it, to the address that the user has then: a change of the address voids the
 /// tokens before it, so a replaced mailbox never gets a link that works. Callers must check that mail is configured. Returns whether the link was
-/// sent; it is not if the user is gone or inactive by now.
+/// sent; it is not if the user is gone or inactive by now, or the tenant was deleted.
 pub(crate) async fn send_link(
     call: &Call,
     accounts: &Accounts,
@@ -75,19 +80,23 @@ pub(crate) async fn send_link(
         email: &user.email,
         name: user.name.as_deref(),
     };
-    let template = match purpose {
-        Purpose::Reset => &accounts.config.reset.link,
-        Purpose::Invite => &accounts.config.invite.link,
+    let config = &accounts.config;
+    let (template, life) = match purpose {
+        Purpose::Reset => (&config.reset.link, config.reset_ttl()),
+        Purpose::Invite => (&config.invite.link, config.invite_ttl()),
     };
     let public_url = call.platform().app().public_url.as_deref().unwrap_or_default();
-    let link = template
+    let address = template
         .replace("{public_url}", public_url.trim_end_matches('/'))
         .replace("{token}", token.clear());
+    let link = Link { address, life };
     let pick = match purpose {
         Purpose::Reset => |texts: &'static Texts| &texts.reset,
         Purpose::Invite => |texts: &'static Texts| &texts.invitation,
     };
-    send(call, to, pick, Some(&link)).await?;
+    if !send(call, to, pick, Some(link)).await? {
+        return Ok(false);
+    }
     if purpose == Purpose::Invite
         && let Err(error) = one_time_token::mark_sent(call, to.tenant, token).await
     {
@@ -97,47 +106,79 @@ pub(crate) async fn send_link(
     Ok(true)
 }
 
-/// Notifies the old address that it was replaced.
+/// Notifies the old address that it was replaced, unless the tenant was deleted.
 pub(crate) async fn send_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
-    send(call, to, |texts| &texts.address_changed, None).await
+    send(call, to, |texts| &texts.address_changed, None).await?;
+    Ok(())
 }
 
-/// Notifies a user that another user set their password.
+/// Notifies a user that another user set their password, unless the tenant was deleted.
 pub(crate) async fn send_password_notice(call: &Call, to: Recipient<'_>) -> Result<()> {
-    send(call, to, |texts| &texts.password_set, None).await
+    send(call, to, |texts| &texts.password_set, None).await?;
+    Ok(())
 }
 
+/// The link of a one-time token.
+struct Link {
+    address: String,
+    /// How long the token is valid.
+    life: Duration,
+}
+
+/// Sends a mail. Returns false if the tenant was deleted.
 async fn send(
     call: &Call,
     to: Recipient<'_>,
     pick: fn(&'static Texts) -> &'static texts::Letter,
-    link: Option<&str>,
-) -> Result<()> {
-    let tenant = {
+    link: Option<Link>,
+) -> Result<bool> {
+    let sender = {
         let connection = call.database().read_briefly(&Scope::tenant(to.tenant)).await?;
-        foreign::addressing_tenant(&connection, to.tenant).await?
+        Sender::of(call, &connection, to.tenant).await?
     };
-    let texts = texts_for(call, tenant.as_ref())?;
+    let Some(Sender { name, texts }) = sender else {
+        return Ok(false);
+    };
     let letter = pick(texts);
-    let name = one_line(tenant.as_ref().map_or("Backoffice", |tenant| &tenant.name));
     let filled = |line: &str| line.replace("{tenant}", &name);
     let letter = Letter {
         language: texts.code,
         subject: filled(letter.subject),
         greeting: texts.greeting_of(to.name),
         lines: letter.lines.iter().map(|line| filled(line)).collect(),
-        link: link.map(|link| (letter.button, link.to_owned())),
-        hint: letter.hint,
+        hint: match &link {
+            Some(link) => letter.hint.replace("{life}", &texts.units.duration(link.life)),
+            None => letter.hint.to_owned(),
+        },
+        link: link.map(|link| (letter.button, link.address)),
     };
-    letter.send(call, to.email).await
+    letter.send(call, to.email).await?;
+    Ok(true)
 }
 
-/// Returns the texts in the language of a tenant, else in that of the platform.
-fn texts_for(call: &Call, tenant: Option<&AddressingTenant>) -> Result<&'static Texts> {
-    let settings = call.provided::<Settings>()?;
-    let locales = tenant.and_then(|tenant| tenant.locales.as_ref());
-    let locale = locales.and_then(|locales| locales.first());
-    Ok(Texts::of(locale.unwrap_or(&settings.i18n.default)))
+/// The sender of the mails to the users of a tenant: the tenant, or the platform for its own users.
+struct Sender {
+    /// The name, one line.
+    name: String,
+    /// The texts in its first language, else in that of the platform.
+    texts: &'static Texts,
+}
+
+impl Sender {
+    /// Returns the sender; `None` if the tenant was deleted, whose users count as missing.
+    async fn of(call: &Call, connection: &AsyncPgConnection, tenant: Uuid) -> Result<Option<Self>> {
+        let live = foreign::addressing_tenant(connection, tenant).await?;
+        if live.is_none() && tenant != PLATFORM_TENANT {
+            return Ok(None);
+        }
+        let settings = call.provided::<Settings>()?;
+        let locales = live.as_ref().and_then(|tenant| tenant.locales.as_ref());
+        let locale = locales.and_then(|locales| locales.first());
+        Ok(Some(Self {
+            name: one_line(live.as_ref().map_or("Backoffice", |tenant| &tenant.name)),
+            texts: Texts::of(locale.unwrap_or(&settings.i18n.default)),
+        }))
+    }
 }
 
 impl Texts {

@@ -1,4 +1,6 @@
-//! Texts of the mails. `{tenant}` is the name of the recipient's tenant, `{name}` that of the recipient.
+//! Texts of the mails. `{tenant}` is the name of the recipient's tenant, `{name}` that of the recipient, and `{life}` how long a link works.
+
+use super::life::Units;
 
 /// One kind of mail.
 pub(super) struct Letter {
@@ -12,6 +14,7 @@ pub(super) struct Letter {
 /// The mails in one language.
 pub(super) struct Texts {
     pub(super) code: &'static str,
+    pub(super) units: Units,
     pub(super) greeting: &'static str,
     pub(super) greeting_name: &'static str,
     pub(super) reset: Letter,
@@ -32,19 +35,25 @@ impl Texts {
 
 static EN: Texts = Texts {
     code: "en",
+    units: Units {
+        days: ["day", "days", "days"],
+        hours: ["hour", "hours", "hours"],
+        minutes: ["minute", "minutes", "minutes"],
+        seconds: ["second", "seconds", "seconds"],
+    },
     greeting: "Hello,",
     greeting_name: "Hello {name},",
     reset: Letter {
         subject: "Set a new password for {tenant}",
         lines: &["Somebody asked for a new password for your account at {tenant}. If that was you, choose one here:"],
         button: "Choose a new password",
-        hint: "The link works once, and only for a short time. If you did not ask for it, do nothing: your password stays as it is.",
+        hint: "The link works once, for {life}. If you did not ask for it, do nothing: your password stays as it is.",
     },
     invitation: Letter {
         subject: "Your account at {tenant}",
         lines: &["An account at {tenant} has been made for you. Choose a password to sign in:"],
         button: "Choose a password",
-        hint: "The link works once, for 48 hours. If it has expired, ask the person who invited you to send another one.",
+        hint: "The link works once, for {life}. If it has expired, ask the person who invited you to send another one.",
     },
     address_changed: Letter {
         subject: "Your e-mail address at {tenant} was changed",
@@ -66,19 +75,25 @@ static EN: Texts = Texts {
 
 static PL: Texts = Texts {
     code: "pl",
+    units: Units {
+        days: ["dzień", "dni", "dni"],
+        hours: ["godzinę", "godziny", "godzin"],
+        minutes: ["minutę", "minuty", "minut"],
+        seconds: ["sekundę", "sekundy", "sekund"],
+    },
     greeting: "Dzień dobry,",
     greeting_name: "Dzień dobry, {name},",
     reset: Letter {
         subject: "Ustaw nowe hasło: {tenant}",
         lines: &["Ktoś poprosił o nowe hasło do Twojego konta ({tenant}). Jeśli to Ty, ustaw je tutaj:"],
         button: "Ustaw nowe hasło",
-        hint: "Link działa tylko raz i przez krótki czas. Jeśli to nie Ty, nic nie rób: Twoje hasło pozostanie bez zmian.",
+        hint: "Link działa tylko raz, przez {life}. Jeśli to nie Ty, nic nie rób: Twoje hasło pozostanie bez zmian.",
     },
     invitation: Letter {
         subject: "Twoje konto: {tenant}",
         lines: &["Utworzono dla Ciebie konto ({tenant}). Ustaw hasło, aby się zalogować:"],
         button: "Ustaw hasło",
-        hint: "Link działa tylko raz, przez 48 godzin. Jeśli wygasł, poproś osobę, która Cię zaprosiła, o wysłanie nowego.",
+        hint: "Link działa tylko raz, przez {life}. Jeśli wygasł, poproś osobę, która Cię zaprosiła, o wysłanie nowego.",
     },
     address_changed: Letter {
         subject: "Zmieniono Twój adres e-mail: {tenant}",
@@ -100,19 +115,25 @@ static PL: Texts = Texts {
 
 static ES: Texts = Texts {
     code: "es",
+    units: Units {
+        days: ["día", "días", "días"],
+        hours: ["hora", "horas", "horas"],
+        minutes: ["minuto", "minutos", "minutos"],
+        seconds: ["segundo", "segundos", "segundos"],
+    },
     greeting: "Hola:",
     greeting_name: "Hola, {name}:",
     reset: Letter {
         subject: "Nueva contraseña para {tenant}",
         lines: &["Alguien ha pedido una contraseña nueva para tu cuenta en {tenant}. Si has sido tú, elígela aquí:"],
         button: "Elegir una contraseña nueva",
-        hint: "El enlace funciona una sola vez y durante poco tiempo. Si no lo has pedido, no hagas nada: tu contraseña no cambia.",
+        hint: "El enlace funciona una sola vez, durante {life}. Si no lo has pedido, no hagas nada: tu contraseña no cambia.",
     },
     invitation: Letter {
         subject: "Tu cuenta en {tenant}",
         lines: &["Se ha creado una cuenta para ti en {tenant}. Elige una contraseña para iniciar sesión:"],
         button: "Elegir una contraseña",
-        hint: "El enlace funciona una sola vez, durante 48 horas. Si ha caducado, pide otro a la persona que te invitó.",
+        hint: "El enlace funciona una sola vez, durante {life}. Si ha caducado, pide otro a la persona que te invitó.",
     },
     address_changed: Letter {
         subject: "Tu dirección de correo en {tenant} ha cambiado",
@@ -134,6 +155,12 @@ static ES: Texts = Texts {
 
 static DE: Texts = Texts {
     code: "de",
+    units: Units {
+        days: ["Tag", "Tage", "Tage"],
+        hours: ["Stunde", "Stunden", "Stunden"],
+        minutes: ["Minute", "Minuten", "Minuten"],
+        seconds: ["Sekunde", "Sekunden", "Sekunden"],
+    },
     greeting: "Guten Tag,",
     greeting_name: "Guten Tag {name},",
     reset: Letter {
@@ -142,13 +169,13 @@ static DE: Texts = Texts {
             "Für Ihr Konto bei {tenant} wurde ein neues Passwort angefordert. Wenn Sie das waren, legen Sie es hier fest:",
         ],
         button: "Neues Passwort festlegen",
-        hint: "Der Link funktioniert einmal und nur für kurze Zeit. Haben Sie ihn nicht angefordert, tun Sie nichts: Ihr Passwort bleibt, wie es ist.",
+        hint: "Der Link funktioniert einmal, {life} lang. Haben Sie ihn nicht angefordert, tun Sie nichts: Ihr Passwort bleibt, wie es ist.",
     },
     invitation: Letter {
         subject: "Ihr Konto bei {tenant}",
         lines: &["Für Sie wurde ein Konto bei {tenant} angelegt. Legen Sie ein Passwort fest, um sich anzumelden:"],
         button: "Passwort festlegen",
-        hint: "Der Link funktioniert einmal, 48 Stunden lang. Ist er abgelaufen, bitten Sie die Person, die Sie eingeladen hat, um einen neuen.",
+        hint: "Der Link funktioniert einmal, {life} lang. Ist er abgelaufen, bitten Sie die Person, die Sie eingeladen hat, um einen neuen.",
     },
     address_changed: Letter {
         subject: "Ihre E-Mail-Adresse bei {tenant} wurde geändert",

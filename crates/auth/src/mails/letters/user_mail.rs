@@ -2,8 +2,8 @@ use backoffice_core::text::one_line;
 use backoffice_core::{Call, Result, Scope};
 use uuid::Uuid;
 
-use super::{Letter, texts_for};
-use crate::{foreign, users};
+use super::{Letter, Sender};
+use crate::users;
 
 /// The contents of a mail to a user.
 #[derive(Debug, Clone)]
@@ -18,22 +18,21 @@ pub struct UserMail {
     pub hint: &'static str,
 }
 
-/// Sends a mail to a live user of a tenant, in the language of the tenant, whose code `contents` receives. Returns false if there is no such user.
+/// Sends a mail to a live user of a live tenant, in the language of the tenant, whose code `contents` receives. Returns false if there is no such user.
 /// Waits for the mail server; holds no connection of the database meanwhile.
 ///
 /// # Errors
 /// If mail is not configured or can't be sent, or the database can't be reached.
 pub async fn mail_user(call: &Call, tenant: Uuid, user: Uuid, contents: impl FnOnce(&str) -> UserMail) -> Result<bool> {
     let scope = Scope::tenant(tenant);
-    let (account, addressing) = {
+    let (account, sender) = {
         let connection = call.database().read_briefly(&scope).await?;
         let account = users::query::own(&connection, &scope, user).await?;
-        (account, foreign::addressing_tenant(&connection, tenant).await?)
+        (account, Sender::of(call, &connection, tenant).await?)
     };
-    let Some(account) = account.filter(|account| account.is_active) else {
+    let (Some(account), Some(Sender { texts, .. })) = (account.filter(|account| account.is_active), sender) else {
         return Ok(false);
     };
-    let texts = texts_for(call, addressing.as_ref())?;
     let UserMail {
         subject,
         lines,
@@ -46,7 +45,7 @@ pub async fn mail_user(call: &Call, tenant: Uuid, user: Uuid, contents: impl FnO
         greeting: texts.greeting_of(account.name.as_deref()),
         lines,
         link,
-        hint,
+        hint: hint.to_owned(),
     };
     letter.send(call, &account.email).await?;
     Ok(true)
