@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use actix_web::dev::Server;
+use actix_web::http::header::ALLOW;
 use actix_web::middleware::{DefaultHeaders, from_fn};
-use actix_web::{App, HttpResponse, HttpServer, web};
+use actix_web::{App, FromRequest, Handler, HttpResponse, HttpServer, Resource, guard, web};
 use backoffice_core::config::ConfigError;
 use backoffice_core::db::Database;
 use backoffice_core::http::COMMON_HEADERS;
-use backoffice_core::{Runtime, Scope};
-use diesel_async::SimpleAsyncConnection;
+use backoffice_core::{Error as CoreError, Runtime};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 
@@ -40,15 +41,44 @@ impl Readiness {
 /// is full.
 const MAX_CONNECTIONS: usize = 64;
 
+/// Longest wait for the database when readiness is requested.
+const LONGEST_PING: Duration = Duration::from_secs(2);
+
+/// Counters on which operators alert, with their meaning. They exist from the start, so that their first event is an increase.
+const ALERTED: [(&str, &str); 5] = [
+    (
+        "alerts_drift_total",
+        "alerts that the daily recomputation has corrected",
+    ),
+    (
+        "attachments_missing_total",
+        "requests for files whose bytes are missing in the store",
+    ),
+    (
+        "database_statements_cancelled_total",
+        "statements whose request had been dropped",
+    ),
+    (
+        "egress_refused_total",
+        "requests to addresses that tenants chose and that are not allowed",
+    ),
+    ("onboarding_failed_total", "dead jobs of sign-ups"),
+];
+
 /// Starts collecting metrics. Must run before the routes are created, because they take their metric handles at that point.
 ///
 /// # Errors
 /// When another metrics recorder is already installed.
 pub fn collect_metrics() -> Result<PrometheusHandle> {
-    PrometheusBuilder::new()
+    let metrics = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("http_request_duration_seconds".to_owned()), BUCKETS)
         .and_then(PrometheusBuilder::install_recorder)
-        .map_err(|error| Error::other(format!("metrics can't be collected: {error}")))
+        .map_err(|error| Error::other(format!("metrics can't be collected: {error}")))?;
+    for (name, meaning) in ALERTED {
+        metrics::describe_counter!(name, meaning);
+        metrics::counter!(name).increment(0);
+    }
+    Ok(metrics)
 }
 
 /// Starts the operators' listener, with one thread and one database connection of its own.
@@ -77,9 +107,9 @@ pub fn listen(
             .app_data(web::Data::new(runtime.database.for_worker(1)))
             .app_data(web::Data::new(readiness.clone()))
             .app_data(web::Data::new(metrics.clone()))
-            .route("/healthz", web::get().to(health))
-            .route("/readyz", web::get().to(ready))
-            .route("/metrics", web::get().to(render_metrics))
+            .service(reading("/healthz", health))
+            .service(reading("/readyz", ready))
+            .service(reading("/metrics", render_metrics))
     });
     let bound = server
         .workers(1)
@@ -93,6 +123,24 @@ pub fn listen(
     Ok(bound.run())
 }
 
+/// Serves GET and HEAD at a path, and rejects other methods.
+fn reading<F, A>(path: &str, handler: F) -> Resource
+where
+    F: Handler<A, Output = HttpResponse>,
+    A: FromRequest + 'static,
+{
+    let methods = guard::Any(guard::Get()).or(guard::Head());
+    web::resource(path)
+        .route(web::route().guard(methods).to(handler))
+        .default_service(web::to(reject_method))
+}
+
+async fn reject_method() -> HttpResponse {
+    HttpResponse::MethodNotAllowed()
+        .insert_header((ALLOW, "GET, HEAD"))
+        .json(json!({"error": "Method not allowed"}))
+}
+
 async fn health() -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "ok"}))
 }
@@ -102,7 +150,11 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
         return HttpResponse::ServiceUnavailable().json(json!({"status": "draining"}));
     }
     match ping(&database).await {
-        Ok(()) => HttpResponse::Ok().json(json!({"status": "ready"})),
+        Ok(true) => HttpResponse::Ok().json(json!({"status": "ready"})),
+        Ok(false) => {
+            tracing::warn!("not ready: database read-only");
+            HttpResponse::ServiceUnavailable().json(json!({"status": "database read-only"}))
+        }
         Err(error) => {
             tracing::warn!(%error, "not ready: database unreachable");
             HttpResponse::ServiceUnavailable().json(json!({"status": "database unreachable"}))
@@ -110,10 +162,10 @@ async fn ready(readiness: web::Data<Readiness>, database: web::Data<Database>) -
     }
 }
 
-async fn ping(database: &Database) -> backoffice_core::Result<()> {
-    let mut connection = database.read(&Scope::system()).await?;
-    connection.batch_execute("select 1").await?;
-    Ok(())
+/// Returns whether the database accepts writes.
+async fn ping(database: &Database) -> backoffice_core::Result<bool> {
+    let asked = tokio::time::timeout(LONGEST_PING, database.accepts_writes()).await;
+    asked.unwrap_or_else(|_| Err(CoreError::Unavailable("no response in time".into())))
 }
 
 async fn render_metrics(metrics: web::Data<PrometheusHandle>) -> HttpResponse {

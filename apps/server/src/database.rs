@@ -154,6 +154,19 @@ fn is_english(language: &str) -> bool {
             .any(|start| language.starts_with(start))
 }
 
+/// Returns the problem and the next step if the server accepts no writes.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn write_rejection(client: &Client) -> Result<Option<String>> {
+    let setting: String = client.query_one("show transaction_read_only", &[]).await?.try_get(0)?;
+    Ok((setting == "on").then(|| {
+        "the server accepts no writes: it is a standby, or `default_transaction_read_only` is on; promote it, or name the \
+         primary server in database.url"
+            .to_owned()
+    }))
+}
+
 /// Compares the schema with the migrations of these modules.
 ///
 /// # Errors
@@ -178,6 +191,11 @@ pub fn schema_rejection(state: &MigrationState) -> Option<String> {
             "the schema is newer than this build (it has {}); start the newer build, or restore an older backup",
             unknown.join(", ")
         )),
+        MigrationState::NotGranted => Some(
+            "the role of database.url has no rights on the schema, because `backoffice migrate` was interrupted or granted them to another role; \
+             run `backoffice migrate`"
+                .to_owned(),
+        ),
     }
 }
 

@@ -160,6 +160,7 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
         check_role(report, &client, &role).await;
         check_rights(report, &client).await;
         check_language(report, &client).await;
+        check_writes(report, &client).await;
         check_clock(report, &client).await;
         return check_schema(report, client, enabled).await;
     }
@@ -294,6 +295,14 @@ async fn check_language(report: &mut Report, client: &Client) {
         Ok(None) => report.add(Verdict::Ok, "language", "the server reports errors in English"),
         Ok(Some(rejection)) => report.add(Verdict::Fail, "language", rejection),
         Err(error) => report.add(Verdict::Fail, "language", error.to_string()),
+    }
+}
+
+async fn check_writes(report: &mut Report, client: &Client) {
+    match database::write_rejection(client).await {
+        Ok(None) => report.add(Verdict::Ok, "writes", "the server accepts them"),
+        Ok(Some(rejection)) => report.add(Verdict::Fail, "writes", rejection),
+        Err(error) => report.add(Verdict::Fail, "writes", error.to_string()),
     }
 }
 

@@ -163,7 +163,7 @@ async fn check_administrator(
     Ok(())
 }
 
-/// Rejects an invalid address or password of the administrator, if one is missing.
+/// Rejects an invalid address or password of the administrator, if one is missing, and the address of a demonstration account.
 #[cfg(feature = "auth")]
 async fn check_administrator(
     host: &Host,
@@ -172,6 +172,13 @@ async fn check_administrator(
 ) -> Result<()> {
     if lacks_accounts(host, context).await? {
         backoffice_auth::check_account(context, &requested.email, requested.password.as_ref())?;
+        let mut reserved = backoffice_auth::TENANT_ROLES.iter().map(|role| demo_address(role));
+        if requested.demo && reserved.any(|address| address.eq_ignore_ascii_case(requested.email.trim())) {
+            return Err(crate::Error::other(format!(
+                "`--demo` creates an account with the address {}; give the administrator another `--email`",
+                requested.email
+            )));
+        }
     }
     Ok(())
 }
@@ -218,6 +225,11 @@ async fn demo_accounts(
     Ok(Vec::new())
 }
 
+#[cfg(feature = "auth")]
+fn demo_address(role: &str) -> String {
+    format!("demo-{role}@example.com")
+}
+
 /// Creates one account for each of the tenant's seeded roles, with generated passwords.
 #[cfg(feature = "auth")]
 async fn demo_accounts(
@@ -228,7 +240,7 @@ async fn demo_accounts(
     let mut created = Vec::new();
     for role in backoffice_auth::TENANT_ROLES {
         let (email, password) = (
-            format!("demo-{role}@example.com"),
+            demo_address(role),
             SecretString::from(backoffice_auth::generate_password(context.ids())),
         );
         let account = backoffice_auth::NewAccount {

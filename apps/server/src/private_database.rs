@@ -94,7 +94,7 @@ impl PrivateDatabase {
         let state = database::schema_state(client, modules).await?;
         match &state {
             MigrationState::Current => Ok(()),
-            MigrationState::Pending(_) => {
+            MigrationState::Pending(_) | MigrationState::NotGranted => {
                 let count = db::migrate(&owner_url, APPLICATION, &migrations(modules)).await?;
                 tracing::info!(count, "migrations applied");
                 Ok(())

@@ -81,6 +81,9 @@ impl Secret {
 
 const FILE: &str = "secrets.toml";
 
+/// Locked while the file is changed. The file itself can't be locked, because each change replaces it.
+const LOCK: &str = ".secrets.lock";
+
 /// The content of the file. Unknown content is an error, because rewriting the file would lose it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -145,9 +148,14 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
     if missing.is_empty() {
         return Ok(false);
     }
+    let _lock = lock(&settings.data_dir)?;
     let mut document = read(&settings.data_dir)?;
     for secret in missing {
-        *document.keys(secret) = vec![Key::generate(ids)];
+        // Another process may have created it since the settings were read.
+        let keys = document.keys(secret);
+        if keys.is_empty() {
+            keys.push(Key::generate(ids));
+        }
     }
     write(&settings.data_dir, &document)?;
     Ok(true)
@@ -157,7 +165,7 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
 /// removed, so that its subscriptions end. Returns the new key's name.
 ///
 /// # Errors
-/// When the keys are set elsewhere, or the file can't be read or written.
+/// When the keys are set elsewhere, or the file does not exist or can't be read or written.
 pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> {
     let generated = path(&settings.data_dir);
     if let Some(origin) = settings
@@ -172,6 +180,11 @@ pub fn rotate(settings: &Settings, secret: Secret, ids: &Ids) -> Result<String> 
         };
         return Err(ConfigError::new(secret.setting(), format!("set in {origin}: {steps}")).into());
     }
+    if !generated.is_file() {
+        let message = "does not exist, so there is no key to rotate; run `backoffice init`, or check `data_dir`";
+        return Err(ConfigError::new(generated.display().to_string(), message).into());
+    }
+    let _lock = lock(&settings.data_dir)?;
     let mut document = read(&settings.data_dir)?;
     let key = Key::generate(ids);
     let kid = key.kid.clone();
@@ -221,7 +234,7 @@ fn read(data_dir: &Path) -> Result<Document> {
     if !file.is_file() {
         return Ok(Document::default());
     }
-    let unreadable = |error: config::ConfigError| ConfigError::new(file.display().to_string(), error.to_string());
+    let unreadable = |error: config::ConfigError| ConfigError::unreadable(file.display().to_string(), &error);
     let source = config::File::new(&file.to_string_lossy(), config::FileFormat::Toml);
     let raw = config::Config::builder()
         .add_source(source)
@@ -230,13 +243,26 @@ fn read(data_dir: &Path) -> Result<Document> {
     Ok(raw.try_deserialize().map_err(unreadable)?)
 }
 
-/// Writes a temporary file and renames it, so that a crash leaves either the old or the new one.
-fn write(data_dir: &Path, document: &Document) -> Result<()> {
+/// Waits until no other process changes the file. The lock ends when the result is dropped.
+fn lock(data_dir: &Path) -> Result<fs::File> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
         .create(data_dir)
         .map_err(Error::file(data_dir))?;
+    let path = data_dir.join(LOCK);
+    let locked = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|file| file.lock().map(|()| file));
+    locked.map_err(Error::file(path))
+}
+
+/// Writes a temporary file and renames it, so that a crash leaves either the old or the new one. The caller holds the lock.
+fn write(data_dir: &Path, document: &Document) -> Result<()> {
     let file = path(data_dir);
     let draft = data_dir.join(format!(".secrets.toml.{}", std::process::id()));
     let written = fs::OpenOptions::new()

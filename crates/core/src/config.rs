@@ -34,6 +34,45 @@ impl ConfigError {
             message: message.into(),
         }
     }
+
+    /// Creates an error about a source that can't be read. It contains neither an excerpt of the source nor a value, which may be secret.
+    pub fn unreadable(key: impl Into<String>, error: &config::ConfigError) -> Self {
+        Self::new(key, reason(error))
+    }
+}
+
+/// Returns the library's description of an error without the excerpt or the text that it contains.
+fn reason(error: &config::ConfigError) -> String {
+    let config::ConfigError::FileParse { uri, cause } = error else {
+        return without_value(&error.to_string());
+    };
+    // The position is in the first line and the reason in the last one. The lines between them are an excerpt.
+    let text = cause.to_string();
+    let mut lines = text.trim_end().lines();
+    let first = lines.next().unwrap_or_default();
+    let reason = match lines.next_back() {
+        Some(last) => format!("{first}: {last}"),
+        None => first.to_owned(),
+    };
+    match uri {
+        Some(uri) => format!("{reason} in {uri}"),
+        None => reason,
+    }
+}
+
+/// Removes the rejected text from a description of serde or of the library.
+fn without_value(problem: &str) -> String {
+    if let Some((name, _)) = problem.split_once(" does not have variant constructor ") {
+        return format!("{name} does not have this variant");
+    }
+    for kind in ["invalid type: string", "invalid value: string"] {
+        let quoted = problem.strip_prefix(kind).filter(|rest| rest.starts_with(" \""));
+        // Quotation marks in the text are escaped, and only the text can contain them: the last ones end it.
+        if let Some((_, expected)) = quoted.and_then(|rest| rest.rsplit_once("\", expected ")) {
+            return format!("{kind}, expected {expected}");
+        }
+    }
+    problem.to_owned()
 }
 
 /// The configuration as it was read, section by section.
@@ -77,7 +116,7 @@ impl Config {
             .add_source(config::File::from_str(text, config::FileFormat::Toml))
             .build()
             .map(|raw| Self::new(raw, true))
-            .map_err(|error| ConfigError::new("configuration", error.to_string()))
+            .map_err(|error| ConfigError::unreadable("configuration", &error))
     }
 
     /// Returns whether this is a development set-up.
@@ -130,6 +169,7 @@ impl Config {
             config::ConfigError::NotFound(key) => (Some(key), None, "is missing".to_owned()),
             other => (None, None, other.to_string()),
         };
+        let problem = without_value(&problem);
         // The library writes no dot behind the number of an item.
         let below = below.unwrap_or_default().replace(']', "].").replace("].[", "][");
         let key = match below.trim_end_matches('.') {
@@ -298,6 +338,50 @@ mod tests {
         let error = config.section::<HttpConfig>("http").expect_err("unknown key");
 
         assert!(error.to_string().contains("listen_on"), "{error}");
+    }
+
+    #[test]
+    fn errors_contain_no_text_that_was_read() {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Vault {
+            keys: Vec<SecretKey>,
+        }
+        let rejected = |text: &str| {
+            let read = Config::from_toml(text).and_then(|config| config.section::<Vault>("vault"));
+            read.expect_err(text).to_string()
+        };
+
+        for (text, expected) in [
+            ("vault = 'hidden'", "vault: invalid type: string, expected "),
+            (
+                "vault = 'hidden\", expected hidden'",
+                "vault: invalid type: string, expected struct",
+            ),
+            (
+                "[vault]\nkeys = 'hidden'",
+                "vault.keys: invalid type: string, expected a sequence",
+            ),
+            (
+                "[vault]\nkeys = ['hidden']",
+                "vault.keys[0]: invalid type: string, expected struct",
+            ),
+            (
+                "[vault]\nkeys = [{ kid = 'a', secret = \"hidden }]",
+                "configuration: TOML parse error at line 2, column ",
+            ),
+            (
+                "[vault]\nkeys = [{ kid = 'a' secret = 'hidden' }]",
+                "configuration: TOML parse error at line 2, column ",
+            ),
+        ] {
+            let reported = rejected(text);
+            assert!(reported.starts_with(expected), "{reported}");
+            assert!(
+                !reported.contains("hidden") && reported.lines().count() == 1,
+                "{reported}"
+            );
+        }
     }
 
     #[test]

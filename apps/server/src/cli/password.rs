@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use secrecy::SecretString;
 
 use crate::{Error, Result};
@@ -20,8 +20,9 @@ pub(crate) struct PasswordSource {
     generate: bool,
 }
 
-/// The way in which an account gets its password.
+/// The way in which an account gets its password; one is required.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("password").args(["password_file", "generate", "invite"]).required(true))]
 pub(crate) struct PasswordChoice {
     #[command(flatten)]
     pub(crate) source: PasswordSource,

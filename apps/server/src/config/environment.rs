@@ -8,6 +8,9 @@ const PREFIX: &str = "BACKOFFICE__";
 /// Settings whose text is a comma-separated list.
 const LISTS: &[&str] = &["modules", "app.allowed_origins", "i18n.locales"];
 
+/// Settings whose text may begin with a placeholder in braces, like a table.
+const TEXTS: &[&str] = &["auth.reset.link", "auth.invite.link"];
+
 /// Extracts the settings, as key and value, from these variables.
 pub(super) fn settings(
     variables: impl IntoIterator<Item = (String, String)>,
@@ -40,11 +43,15 @@ fn partition_of(name: &str) -> Option<String> {
     (!code.is_empty() && code.bytes().all(is_plain)).then(|| code.to_ascii_lowercase())
 }
 
-/// Parses a value of a variable or a flag. Text that starts like a list or table is TOML, a setting of [`LISTS`] is split at its commas, and any
-/// other text is taken literally.
+/// Parses a value of a variable or a flag. A setting of [`TEXTS`] is a string of TOML or literal text. Of the others, text that starts like a list or
+/// table is TOML, a setting of [`LISTS`] is split at its commas, and any other text is taken literally.
 pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, ConfigError> {
     let origin = origin.to_owned();
     let trimmed = text.trim();
+    if TEXTS.contains(&key) {
+        let text = quoted(trimmed).unwrap_or_else(|| text.to_owned());
+        return Ok(Value::new(Some(&origin), ValueKind::from(text)));
+    }
     if trimmed.starts_with(['[', '{']) {
         return toml_value(trimmed)
             .map(|value| with_origin(value, &origin))
@@ -63,6 +70,14 @@ pub(super) fn value(key: &str, text: &str, origin: &str) -> Result<Value, Config
         return Ok(Value::new(Some(&origin), ValueKind::Array(items)));
     }
     Ok(Value::new(Some(&origin), ValueKind::from(text)))
+}
+
+/// Returns the text of a TOML string; `None` if it is not one.
+fn quoted(text: &str) -> Option<String> {
+    if !text.starts_with(['"', '\'']) {
+        return None;
+    }
+    toml_value(text).ok()?.into_string().ok()
 }
 
 /// Parses a TOML value. The error omits the text, which may be a secret.
@@ -124,6 +139,31 @@ mod tests {
     #[test]
     fn other_variables_are_left_alone() {
         assert!(read("BACKOFFICE_PG_BIN", "/usr/bin").is_empty());
+    }
+
+    #[test]
+    fn a_link_is_literal_text_or_a_toml_string() {
+        let link = "{public_url}/reset#token={token}";
+        for name in ["BACKOFFICE__AUTH__INVITE__LINK", "BACKOFFICE__AUTH__RESET__LINK"] {
+            for text in [link.to_owned(), format!("\"{link}\""), format!("'{link}'")] {
+                assert_eq!(read(name, &text)[0].1.kind, ValueKind::from(link), "{name} = {text}");
+            }
+        }
+        assert_eq!(
+            read("BACKOFFICE__MAIL__FROM", "\"Office\" <office@office.example>")[0]
+                .1
+                .kind,
+            ValueKind::from("\"Office\" <office@office.example>")
+        );
+    }
+
+    #[test]
+    fn other_text_that_starts_like_a_table_must_be_toml() {
+        let variable = ("BACKOFFICE__AUTH__JWT".to_owned(), "{public_url}".to_owned());
+
+        let error = settings([variable]).expect_err("no TOML");
+
+        assert!(error.to_string().contains("is not valid TOML"), "{error}");
     }
 
     #[test]

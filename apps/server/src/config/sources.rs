@@ -73,7 +73,7 @@ impl Sources {
     }
 
     fn merge(&self, secrets: Option<&Path>, fallbacks: &[(String, Value)]) -> Result<Config, ConfigError> {
-        let unreadable = |error: config::ConfigError| ConfigError::new("configuration", error.to_string());
+        let unreadable = |error: config::ConfigError| ConfigError::unreadable("configuration", &error);
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
         for (key, value) in fallbacks {
             builder = builder.set_default(key, value.clone()).map_err(unreadable)?;

@@ -1,5 +1,7 @@
 //! A PostgreSQL of the test's own, which the test can stop.
 
+use std::process::Command;
+
 use backoffice_local_postgres::{LocalPostgres, Settings};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
@@ -15,6 +17,18 @@ pub(crate) struct Cluster {
     settings: Settings,
     owner_url: String,
     _folder: Folder,
+}
+
+/// The suspended processes of a server; woken when dropped.
+pub(crate) struct Frozen(Vec<u32>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        for process in &self.0 {
+            // A process may have ended already.
+            let _woken = Command::new("kill").args(["-CONT", &process.to_string()]).status();
+        }
+    }
 }
 
 impl Cluster {
@@ -52,6 +66,23 @@ impl Cluster {
             _ => 0,
         });
         counted.sum()
+    }
+
+    /// Suspends the server and the processes of its connections until the result is dropped.
+    pub(crate) async fn freeze(&self) -> Frozen {
+        let (client, connection) = tokio_postgres::connect(&self.owner_url, NoTls)
+            .await
+            .expect("a connection");
+        tokio::spawn(connection);
+        let query =
+            "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()";
+        let backends = client.query(query, &[]).await.expect("the processes");
+        let backends = backends.iter().map(|row| row.get::<_, i32>(0).unsigned_abs());
+        let frozen = Frozen(backends.chain([self.running().pid()]).collect());
+        for process in &frozen.0 {
+            signal("STOP", *process);
+        }
+        frozen
     }
 
     /// Stops the server as an operator does: open transactions are rolled back and clients are notified.

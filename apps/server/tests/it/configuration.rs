@@ -1,6 +1,10 @@
 //! Sources of settings, and rejected settings.
 
-use crate::support::{Folder, errors, text};
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Folder, errors, program, text};
 
 fn line(text: &str, key: &str) -> String {
     text.lines()
@@ -222,6 +226,64 @@ fn secrets_are_printed_as_stars() {
     assert!(!plain.contains("hidden") && !json.contains("hidden"), "{plain}{json}");
 }
 
+/// Returns everything that a command that must fail has printed.
+fn printed(output: &Output) -> String {
+    let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), errors(output));
+    assert!(!output.status.success(), "{printed}");
+    printed
+}
+
+#[test]
+fn malformed_secrets_are_not_printed() {
+    let folder = Folder::new();
+    for setting in [
+        "database=postgres://app:hidden@db/office",
+        "auth.jwt=hidden",
+        "auth.jwt.keys=hidden",
+        "auth.jwt.keys=[\"hidden\"]",
+        "vault=hidden",
+        "mail=smtp://app:hidden@mail.example",
+        "mail.transport=smtp://app:hidden@mail.example",
+    ] {
+        for command in ["config", "doctor"] {
+            let printed = printed(&folder.run(&[command, "--set", setting]));
+            let (section, _) = setting.split_once(['.', '=']).expect("a section");
+            assert!(printed.contains(section), "{setting}: {printed}");
+            assert!(!printed.contains("hidden"), "{setting}: {printed}");
+        }
+    }
+    let variable = ("BACKOFFICE__DATABASE", "postgres://app:hidden@db/office");
+    let printed = printed(&folder.run_with(&["config"], &[variable]));
+    assert!(printed.contains(variable.0) && !printed.contains("hidden"), "{printed}");
+}
+
+#[test]
+fn files_with_syntax_errors_are_reported_without_an_excerpt() {
+    let folder = Folder::new();
+    folder.write("open.toml", "[database]\nurl = 'postgres://app:hidden@db/office\n");
+    std::fs::create_dir(folder.path("var")).expect("a data folder");
+    folder.write(
+        "var/secrets.toml",
+        "[vault]\nkeys = [{ kid = 'a' secret = 'hidden' }]\n",
+    );
+
+    for (arguments, file) in [
+        (
+            &["config", "--config", "open.toml", "--data-dir", "other"][..],
+            "open.toml",
+        ),
+        (&["config"], "secrets.toml"),
+        (&["secrets", "rotate", "vault"], "secrets.toml"),
+    ] {
+        let printed = printed(&folder.run(arguments));
+        assert!(
+            printed.contains(file) && printed.contains("line 2, column "),
+            "{printed}"
+        );
+        assert!(!printed.contains("hidden"), "{printed}");
+    }
+}
+
 #[test]
 fn a_secret_may_stand_in_a_file_of_its_own() {
     let folder = Folder::new();
@@ -253,9 +315,17 @@ fn migrate_names_the_key_that_it_needs() {
     assert!(errors(&output).contains("database.owner_url"), "{}", errors(&output));
 }
 
+/// Creates the file of the generated secrets, without any.
+fn without_secrets() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("var")).expect("a data folder");
+    folder.write("var/secrets.toml", "");
+    folder
+}
+
 #[test]
 fn keys_are_rotated_one_pair_at_a_time() {
-    let folder = Folder::new();
+    let folder = without_secrets();
 
     for secret in [
         "jwt", "consent", "consent", "consent", "vault", "vault", "vault", "webpush", "webpush",
@@ -276,6 +346,44 @@ fn keys_are_rotated_one_pair_at_a_time() {
     assert!(jwt.contains("[auth.jwt]"), "{written}");
     assert_eq!(jwt.matches("kid =").count(), 1);
     assert_eq!(consent.matches("kid =").count(), 2, "the new one and the one before");
+}
+
+#[test]
+fn rotations_at_the_same_time_lose_no_key() {
+    let folder = without_secrets();
+    let rotate = |_| {
+        let mut program = program(&folder);
+        program.args(["secrets", "rotate", "vault", "--json"]);
+        program.stdout(Stdio::piped()).spawn().expect("the program runs")
+    };
+    let rotations: Vec<_> = (0..8).map(rotate).collect();
+
+    let created = rotations.into_iter().map(|rotation| {
+        let output = rotation.wait_with_output().expect("the program ends");
+        let created: Value = serde_json::from_str(&text(&output)).expect("JSON");
+        created["kid"].as_str().expect("a name").to_owned()
+    });
+    let created: Vec<String> = created.collect();
+
+    let written = std::fs::read_to_string(folder.path("var/secrets.toml")).expect("the file");
+    for kid in created {
+        assert!(written.contains(&kid), "{kid}: {written}");
+    }
+}
+
+#[test]
+fn nothing_is_rotated_in_a_folder_without_secrets() {
+    let folder = Folder::new();
+
+    let output = folder.run(&["secrets", "rotate", "jwt", "--data-dir", "wrong"]);
+
+    let reported = errors(&output);
+    assert_eq!(output.status.code(), Some(1), "{reported}");
+    assert!(
+        reported.contains("wrong/secrets.toml: does not exist") && reported.contains("`data_dir`"),
+        "{reported}"
+    );
+    assert!(!folder.path("wrong").exists());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::connection::Connection;
-use crate::office::{ADMINISTRATOR, NO_LIMITS, Office, PASSWORD, office, sign_in};
+use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, PASSWORD, office, sign_in};
 use crate::server::Server;
 
 /// Longer than any step takes, however busy the machine is.
@@ -77,6 +77,51 @@ async fn acc_44_f1_unfinished_sign_ins_lock_no_user_out() {
         stream.read_to_end(&mut rest).expect("the connection is closed");
     }
     every_caller_gets_a_response(&server);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operators_paths_serve_head_as_get_and_name_the_methods_that_they_serve() {
+    let (office, _database) = office().await;
+    let server = office.serve(&[NO_WORKERS]).await;
+    let send = |method: &str, path: &str| {
+        let request = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let mut response = String::new();
+        begin(server.admin, &request)
+            .read_to_string(&mut response)
+            .expect("the connection is closed");
+        let (head, body) = response.split_once("\r\n\r\n").expect("a response");
+        (head.to_ascii_lowercase(), body.to_owned())
+    };
+
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let (head, body) = send("HEAD", path);
+        assert!(
+            head.starts_with("http/1.1 200 ") && body.is_empty(),
+            "{path}: {head}\n{body}"
+        );
+        let (head, _) = send("POST", path);
+        assert!(head.starts_with("http/1.1 405 "), "{path}: {head}");
+        assert!(head.contains("\r\nallow: get, head"), "{path}: {head}");
+    }
+    assert!(send("GET", "/other").0.starts_with("http/1.1 404 "));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counters_to_alert_on_exist_before_their_first_event() {
+    let (office, _database) = office().await;
+    let server = office.serve(&[NO_WORKERS]).await;
+
+    let metrics = server.operators("/metrics").text;
+
+    for name in [
+        "alerts_drift_total",
+        "attachments_missing_total",
+        "egress_refused_total",
+        "onboarding_failed_total",
+    ] {
+        assert!(metrics.contains(&format!("\n{name} 0\n")), "{name}: {metrics}");
+        assert!(metrics.contains(&format!("# HELP {name} ")), "{name}: {metrics}");
+    }
 }
 
 /// Sends what is not HTTP and returns the log.

@@ -75,9 +75,43 @@ async fn a_rejected_administrator_leaves_no_tenant() {
     assert!(errors(&short).contains("Password does not meet"), "{}", errors(&short));
     assert!(errors(&invalid).contains("e-mail address"), "{}", errors(&invalid));
     assert_eq!(tenants().await, [Value::Null; 0]);
+    let demo = ["init", "--generate", "--demo", "--email", "Demo-Employee@example.com"];
+    let taken = folder.run_with(&demo, &[("BACKOFFICE__DATABASE__URL", &url)]);
+    assert!(!taken.status.success(), "an address of a demonstration account");
+    assert!(errors(&taken).contains("another `--email`"), "{}", errors(&taken));
+    assert_eq!(tenants().await, [Value::Null; 0]);
     let created = text(&init("Right Ltd", "boss@x.example", "password"));
     assert_eq!(tenants().await, [json!({"name": "Right Ltd"})]);
     assert!(created.contains("(as given)") && !created.contains("curl"), "{created}");
+}
+
+#[cfg(feature = "directory")]
+#[actix_web::test]
+async fn a_schema_without_granted_rights_is_rejected_with_the_command_that_grants_them() {
+    let (folder, database) = (Folder::new(), database().await);
+    let (url, owner_url) = (database.application_url(), database.owner_url());
+    let (_, after_scheme) = url.split_once("://").expect("a URL");
+    let role = after_scheme.split([':', '@']).next().expect("a role");
+    let revoked = format!("revoke all on __diesel_schema_migrations from \"{role}\"");
+    database.sql(&revoked).await;
+    let application = ("BACKOFFICE__DATABASE__URL", url.as_str());
+    let list = ["tenant", "list"];
+
+    for command in [&list[..], &["doctor"]] {
+        let output = folder.run_with(command, &[application]);
+        let reported = format!("{}{}", String::from_utf8_lossy(&output.stdout), errors(&output));
+        assert!(!output.status.success(), "{reported}");
+        let names_the_command =
+            reported.contains("has no rights on the schema") && reported.contains("`backoffice migrate`");
+        assert!(
+            names_the_command && !reported.contains("permission denied"),
+            "{reported}"
+        );
+    }
+
+    let owner = ("BACKOFFICE__DATABASE__OWNER_URL", owner_url.as_str());
+    text(&folder.run_with(&["migrate"], &[application, owner]));
+    run(&folder, &database, &list);
 }
 
 #[actix_web::test]

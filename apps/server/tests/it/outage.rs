@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::bulk::{self, Job, Rows, Sql as _};
 use crate::cluster::Cluster;
 use crate::connection::Connection;
-use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, many_users, order_mail, sign_in};
+use crate::office::{ADMINISTRATOR, NO_LIMITS, NO_WORKERS, Office, PASSWORD, many_users, order_mail, sign_in};
 use crate::server::Server;
 use crate::stream::Stream;
 
@@ -194,6 +194,69 @@ async fn a_database_outage_costs_responses_and_nothing_else() {
         process.check_health();
         assert!(process.end().success(), "{}", process.log());
     }
+}
+
+/// Sets whether the transactions of a server are read-only, as those of a standby, and waits until the operators' listener responds with this status.
+async fn set_read_only(cluster: &Cluster, value: &str, server: &Server, status: u16) {
+    let setting = format!("alter system set default_transaction_read_only = {value}");
+    cluster.sql(&setting).await;
+    cluster.sql("select pg_reload_conf()").await;
+    let started = Instant::now();
+    while server.operators("/readyz").status != status {
+        assert!(started.elapsed() < Duration::from_secs(30), "{value}: {}", server.log());
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_are_asked_to_retry_while_the_database_accepts_no_writes() {
+    let cluster = Cluster::start();
+    let office = cluster.office();
+    let mut server = office.serve(&[NO_LIMITS, NO_WORKERS]).await;
+    office.create_user(SECOND, "admin");
+    let token = sign_in(&server, SECOND);
+    let login = json!({"email": SECOND, "password": PASSWORD});
+
+    set_read_only(&cluster, "on", &server, 503).await;
+
+    assert_eq!(server.operators("/readyz").body["status"], "database read-only");
+    for (path, body) in [
+        ("/api/auth/roles", json!({"name": "During the failover"})),
+        ("/api/auth/login", login.clone()),
+    ] {
+        let rejected = server.post(path, &token, &body);
+        let found = (rejected.status, rejected.retry_after);
+        assert_eq!(found, (503, Some(1)), "{path}: {}", rejected.text);
+    }
+    let report = office.run(&["doctor"]);
+    let lines = String::from_utf8_lossy(&report.stdout);
+    assert!(
+        !report.status.success() && lines.contains("accepts no writes"),
+        "{lines}"
+    );
+
+    set_read_only(&cluster, "off", &server, 200).await;
+    let created = server.post("/api/auth/roles", &token, &json!({"name": "After the failover"}));
+    assert_eq!(created.status, 201, "{}", created.text);
+    server.check_health();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_is_not_ready_while_the_database_does_not_respond() {
+    let cluster = Cluster::start();
+    let office = cluster.office();
+    let mut server = office.serve(&[NO_WORKERS]).await;
+
+    let frozen = cluster.freeze().await;
+    for _ in 0..2 {
+        let sent = Instant::now();
+        assert_eq!(server.operators("/readyz").status, 503);
+        assert!(sent.elapsed() < LONGEST_RESPONSE * 2, "{:?}", sent.elapsed());
+    }
+    drop(frozen);
+
+    server.wait_until_ready().await;
+    server.check_health();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,7 +18,7 @@ use crate::support::{Folder, program};
 pub(crate) struct Server {
     child: Child,
     pub(crate) api: SocketAddr,
-    admin: SocketAddr,
+    pub(crate) admin: SocketAddr,
     log: PathBuf,
 }
 

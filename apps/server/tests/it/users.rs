@@ -3,7 +3,24 @@
 use serde_json::json;
 
 use crate::office::{ADMINISTRATOR, office};
-use crate::support::text;
+use crate::support::{Folder, errors, text};
+
+#[test]
+fn a_command_that_does_not_say_how_to_set_the_password_has_invalid_arguments() {
+    let folder = Folder::new();
+    for arguments in [
+        &["user", "create", "new@example.com", "--tenant", "Main"][..],
+        &["user", "set-password", "new@example.com"],
+    ] {
+        let output = folder.run(arguments);
+
+        let reported = errors(&output);
+        assert_eq!(output.status.code(), Some(2), "{reported}");
+        for option in ["--password-file", "--generate", "--invite"] {
+            assert!(reported.contains(option), "{option}: {reported}");
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invitation_without_mail_creates_no_user() {

@@ -27,6 +27,8 @@ pub enum MigrationState {
     Pending(Vec<String>),
     /// Unknown migrations are applied: the schema is newer than this build.
     Unknown(Vec<String>),
+    /// The role may not read which migrations are applied: [`migrate`] was interrupted before it granted the rights, or granted them to another role.
+    NotGranted,
 }
 
 #[derive(QueryableByName)]
@@ -36,10 +38,16 @@ struct Version {
 }
 
 #[derive(QueryableByName)]
-struct Exists {
+struct Ledger {
     #[diesel(sql_type = Bool)]
     it_exists: bool,
+    #[diesel(sql_type = Bool)]
+    is_readable: bool,
 }
+
+const LEDGER: &str = "\
+select ledger is not null as it_exists, coalesce(has_table_privilege(ledger, 'select'), false) as is_readable \
+from to_regclass('__diesel_schema_migrations') as ledger";
 
 fn all(modules: &[&Migrations]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
     let mut migrations = Vec::new();
@@ -212,11 +220,12 @@ pub async fn migration_state(connection: &mut AsyncPgConnection, modules: &[&Mig
         .iter()
         .map(|migration| migration.name().version().to_string())
         .collect();
-    let ledger: Exists = diesel::sql_query("select to_regclass('__diesel_schema_migrations') is not null as it_exists")
-        .get_result(connection)
-        .await?;
+    let ledger: Ledger = diesel::sql_query(LEDGER).get_result(connection).await?;
     if !ledger.it_exists {
         return Ok(MigrationState::Pending(requested));
+    }
+    if !ledger.is_readable {
+        return Ok(MigrationState::NotGranted);
     }
     let applied: Vec<Version> = diesel::sql_query("select version::text from __diesel_schema_migrations")
         .load(connection)

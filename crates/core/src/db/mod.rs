@@ -17,6 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
+use diesel::sql_types::Bool;
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -161,6 +164,12 @@ impl Visibility {
             self.scope.as_str()
         )
     }
+}
+
+#[derive(QueryableByName)]
+struct Writability {
+    #[diesel(sql_type = Bool)]
+    is_read_only: bool,
 }
 
 /// A pool of connections. Clones share it; [`Database::for_worker`] creates another one with the same options.
@@ -332,6 +341,18 @@ impl Database {
             connection: self.begin_limited(scope, Some(LONG_STATEMENT)).await?,
             _permit: Some(permit),
         })
+    }
+
+    /// Returns whether the database accepts writes. A standby does not, nor does a server whose transactions are read-only by default.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn accepts_writes(&self) -> Result<bool> {
+        let statement =
+            sql_query("select current_setting('transaction_read_only')::boolean as is_read_only").prepared();
+        let mut connection = self.read(&Scope::system()).await?;
+        let found: Writability = statement.get_result(&mut *connection).await?;
+        Ok(!found.is_read_only)
     }
 
     /// Returns whether scopes of this database write their tenant predicates.

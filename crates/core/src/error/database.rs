@@ -11,9 +11,10 @@ impl From<DieselError> for Error {
         };
         match kind {
             DatabaseErrorKind::SerializationFailure => Self::Collision(Box::new(error)),
-            DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
-                Self::Unavailable(Box::new(error))
-            }
+            // After a failover, the server may be a standby, which accepts no writes.
+            DatabaseErrorKind::ClosedConnection
+            | DatabaseErrorKind::UnableToSendCommand
+            | DatabaseErrorKind::ReadOnlyTransaction => Self::Unavailable(Box::new(error)),
             _ => match information.message() {
                 "deadlock detected" => Self::Collision(Box::new(error)),
                 // 40P01, 55P03 and the 57P0x family have no kind of their own in diesel, which hides their SQLSTATE, so the English message is
