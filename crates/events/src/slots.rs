@@ -85,15 +85,18 @@ impl StreamSlots {
     pub(crate) fn take(self: Arc<Self>, principal: Principal, tenant: Uuid) -> Result<StreamSlot> {
         let (held, lost) = oneshot::channel();
         let mut open = self.lock();
-        let own = open.principals.get(&principal).map_or(0, VecDeque::len);
-        if own >= MOST
-            && let Some(oldest) = open.principals.get_mut(&principal).and_then(VecDeque::pop_front)
-        {
-            open.leave(oldest.tenant);
-        }
-        let is_full = open.of_tenant(tenant) >= self.config.max_streams_per_tenant;
-        if is_full || open.total >= self.config.max_streams {
+        let own = open.principals.get(&principal);
+        let oldest = own.filter(|own| own.len() >= MOST).and_then(VecDeque::front);
+        let replaced = oldest.map(|stream| stream.tenant);
+        // A rejected stream replaces none.
+        let of_tenant = open.of_tenant(tenant) - usize::from(replaced == Some(tenant));
+        let total = open.total - usize::from(replaced.is_some());
+        if of_tenant >= self.config.max_streams_per_tenant || total >= self.config.max_streams {
             return Err(too_many().into());
+        }
+        if let Some(tenant) = replaced {
+            let _closed = open.principals.get_mut(&principal).and_then(VecDeque::pop_front);
+            open.leave(tenant);
         }
         open.last_number += 1;
         open.total += 1;
@@ -148,6 +151,8 @@ impl Drop for StreamSlot {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot::error::TryRecvError;
+
     use super::*;
 
     const A: Uuid = Uuid::from_u128(0xa);
@@ -188,6 +193,34 @@ mod tests {
 
         drop(places);
         drop(newest);
+        assert_empty(&slots);
+    }
+
+    #[test]
+    fn a_rejected_stream_of_a_full_tenant_closes_no_stream_in_another_tenant() {
+        let slots = slots(5, 20);
+        let mut of_a: Vec<StreamSlot> = (0..5).map(|_| take(&slots, 1, A).expect("a slot")).collect();
+        let of_b: Vec<StreamSlot> = (0..5).map(|_| take(&slots, 1, B).expect("a slot")).collect();
+
+        assert!(take(&slots, 1, B).is_err(), "the tenant is full");
+        assert!(
+            of_a[0].lost.try_recv().is_err_and(|state| state == TryRecvError::Empty),
+            "it is open"
+        );
+        let newest = take(&slots, 1, A).expect("the slot of the oldest stream");
+        assert!(
+            of_a[0]
+                .lost
+                .try_recv()
+                .is_err_and(|state| state == TryRecvError::Closed),
+            "it ended"
+        );
+
+        drop((of_a, of_b, newest));
+        assert_empty(&slots);
+    }
+
+    fn assert_empty(slots: &StreamSlots) {
         let open = slots.lock();
         assert!(open.total == 0 && open.tenants.is_empty() && open.principals.is_empty());
     }

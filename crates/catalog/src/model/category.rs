@@ -80,11 +80,14 @@ impl Entity for Category {
         if linked.is_empty() {
             return Ok(Vec::new());
         }
-        Links::OfCategories.replace(tx, &linked, links).await
+        let dropped = Links::OfCategories.replace(tx, &linked, links).await?;
+        Links::touch_products(tx, &linked).await?;
+        Ok(dropped)
     }
 
     /// Deletes categories; the foreign key deletes their links.
     async fn remove(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<()> {
+        Links::touch_products(tx, ids).await?;
         let tenant = tx.tenant();
         let rows = categories::table.filter(categories::tenant_id.eq(tenant));
         delete(rows.filter(categories::id.one_of(ids)))

@@ -1,10 +1,13 @@
 //! Links between products and categories. A link is deleted and restored with either of them.
 
 use backoffice_core::command::{Entity, Tx};
-use backoffice_core::db::{KeyColumn, Recurring};
+use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into};
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
+use diesel::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into, sql_query,
+};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -99,6 +102,27 @@ impl Links {
         };
         let named = broken.iter().map(|link| format!("{kind}:{}", self.other_end(link)));
         Ok(named.collect())
+    }
+
+    /// Advances `updated_at` of the products with links to these categories, because a deletion or its undo changes their sets. Locks the products in
+    /// the order in which commands on products lock them.
+    pub(crate) async fn touch_products(tx: &mut Tx<'_>, categories: &[Uuid]) -> Result<()> {
+        let (tenant, now) = (tx.tenant(), tx.now());
+        let statement = sql_query(
+            "with shown as ( \
+                 select id from catalog_products \
+                 where tenant_id = $1 \
+                   and id in (select product_id from catalog_product_categories where tenant_id = $1 and category_id = any(array(select unnest($2::uuid[])))) \
+                 order by id for update \
+             ) \
+             update catalog_products p set updated_at = greatest($3, p.updated_at + interval '1 millisecond') \
+             from shown where p.tenant_id = $1 and p.id = shown.id",
+        )
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(categories)
+        .bind::<Timestamptz, _>(now);
+        Prepared(statement).execute(tx.conn()).await?;
+        Ok(())
     }
 
     fn other_end(self, link: &LinkRow) -> Uuid {

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{CATEGORIES, Fixture, details};
+use crate::fixture::{CATEGORIES, Fixture, PRODUCTS, details};
 
 #[actix_web::test]
 async fn a_category_with_others_below_it_stays() {
@@ -136,4 +136,42 @@ async fn a_parent_that_is_not_known_is_rejected() {
             (400, vec![("parentId", "unknown_reference")])
         );
     }
+}
+
+#[actix_web::test]
+async fn a_product_whose_category_is_deleted_or_restored_is_another_state() {
+    let fixture = Fixture::new().await;
+    let (kept, deleted) = (
+        fixture.category("kept", None).await,
+        fixture.category("deleted", None).await,
+    );
+    let product = fixture.product("Lamp").await;
+    let body = json!({"id": product, "categoryIds": [kept, deleted]});
+    fixture.change(PRODUCTS, body).await;
+    let other = fixture.product("Table").await;
+    let (with, untouched) = (fixture.one(PRODUCTS, product).await, fixture.one(PRODUCTS, other).await);
+
+    let removed = fixture.remove(CATEGORIES, deleted).await;
+
+    let without = fixture.one(PRODUCTS, product).await;
+    assert_eq!(without["categoryIds"], json!([kept]));
+    assert_ne!(without["updatedAt"], with["updatedAt"]);
+    let stale = json!({"id": product, "title": "Stale"});
+    let tag = format!("\"{}\"", with["updatedAt"].as_str().expect("a time"));
+    let call = fixture
+        .app
+        .request(Method::PUT, PRODUCTS)
+        .bearer(&fixture.admin)
+        .json(&stale);
+    let response = call.header("if-match", &tag).send().await;
+    assert_eq!(response.status, 409, "{}", response.text());
+    assert_eq!(fixture.app.undo(&fixture.admin, &removed).await.0, 200);
+    let again = fixture.one(PRODUCTS, product).await;
+    let mut categories = again["categoryIds"].as_array().expect("a list").clone();
+    categories.sort_by_key(Value::to_string);
+    let mut both = vec![json!(kept), json!(deleted)];
+    both.sort_by_key(Value::to_string);
+    assert_eq!(categories, both);
+    assert!(again["updatedAt"].as_str() > without["updatedAt"].as_str());
+    assert_eq!(fixture.one(PRODUCTS, other).await, untouched);
 }

@@ -7,6 +7,7 @@ mod categories;
 mod fixture;
 mod inputs;
 mod lists;
+mod own_organizations;
 mod prices;
 mod products;
 mod rights;

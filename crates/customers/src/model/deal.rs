@@ -25,7 +25,13 @@ use crate::{acl, query};
 
 /// A deal. Its people and companies are part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset, Serialize, Deserialize)]
-#[diesel(table_name = deals, primary_key(tenant_id, id), treat_none_as_null = true, check_for_backend(Pg))]
+#[diesel(
+    table_name = deals,
+    primary_key(tenant_id, id),
+    treat_none_as_null = true,
+    treat_none_as_default_value = false,
+    check_for_backend(Pg)
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Deal {
     /// The tenant.

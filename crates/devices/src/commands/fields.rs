@@ -259,7 +259,8 @@ pub(super) async fn take_stored_token(tx: &mut Tx<'_>, row: &Device) -> Result<(
         return Err(Rejection::invalid_field("pushProvider", text, "invalid_value").into());
     }
     take_token(tx, row, &providers, &hash).await?;
-    own(tx, row.id, provider, &token).await
+    own(tx, row.id, provider, &token).await?;
+    Ok(())
 }
 
 /// Sets the provider of a device that gets a token and has no provider: the default of the platform.
@@ -309,7 +310,8 @@ pub(super) async fn write_token(tx: &mut Tx<'_>, row: &Device, token: Option<&st
     let key = providers.webpush_key().filter(|_| provider == WEBPUSH);
     take_token(tx, row, &providers, &hash).await?;
     store_token(tx, row.id, Some((sealed, hash)), key).await?;
-    own(tx, row.id, provider, token).await
+    own(tx, row.id, provider, token).await?;
+    Ok(())
 }
 
 /// Stores a sealed token and its fingerprint, and the name of the key with which a browser subscribed.

@@ -10,7 +10,7 @@ use super::fields::{choose_provider, has_token, note_seen, take_stored_token, wr
 use super::{DeviceFields, NewDevice};
 use crate::acl;
 use crate::model::{Device, PLATFORMS};
-use crate::push::Providers;
+use crate::push::{Providers, own};
 use crate::schema::devices_devices as devices;
 
 /// Changes a device.
@@ -44,8 +44,8 @@ impl UpdateDevice {
         })
     }
 
-    /// Creates the changes that a registration makes to a live device: it overwrites the platform and the organization, which is that of the owner,
-    /// and a token that the device has already is no change.
+    /// Creates the changes that a registration makes to a live device: it overwrites the platform and the organization, which is that of the owner.
+    /// A token that the device has already is no change, unless a device of another tenant has registered it since.
     ///
     /// # Errors
     /// 400 with the invalid fields.
@@ -124,6 +124,8 @@ impl Command for UpdateDevice {
             && self.registration.is_some()
             && !changes_provider
             && has_token(tx, self.id, token).await?
+            // A user of another tenant may have registered the token since.
+            && !own(tx, self.id, row.provider(&providers), token).await?
         {
             return Ok(differs);
         }

@@ -36,8 +36,7 @@ impl Payload {
         id: Uuid,
         notification: Option<Uuid>,
     ) -> Message {
-        let language = locale.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
-        let written = wording(platform, &self.kind, &language.to_ascii_lowercase(), &self.params);
+        let written = wording(platform, &self.kind, &base_code(locale), &self.params);
         let (title, body) = match written {
             Some(wording) => (wording.title, wording.body),
             None => (self.title.clone(), self.body.clone()),
@@ -53,6 +52,12 @@ impl Payload {
             topic: self.topic.clone(),
         }
     }
+}
+
+/// Returns the base code of a device's language tag (`de-AT` -> `de`); empty without a tag.
+pub(super) fn base_code(locale: Option<&str>) -> String {
+    let base = locale.unwrap_or_default().split(['-', '_']).next();
+    base.unwrap_or_default().to_ascii_lowercase()
 }
 
 /// A message in the language of its device.

@@ -5,7 +5,7 @@ use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::vault::SealedColumn;
 use backoffice_core::{Call, Platform, Result, Scope};
-use diesel::sql_types::{Array, Binary, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Binary, Bool, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -24,19 +24,25 @@ pub(crate) fn fingerprint(platform: &Platform, token: &str) -> Result<Vec<u8>> {
     Ok(code.to_vec())
 }
 
-/// Notes that a device registered a token last.
-pub(crate) async fn own(tx: &mut Tx<'_>, device: Uuid, provider: &str, token: &str) -> Result<()> {
+#[derive(QueryableByName)]
+struct Noted {
+    #[diesel(sql_type = Bool)]
+    is_new: bool,
+}
+
+/// Notes that a device registered a token last. Returns whether the last registration was of another device, or there was none.
+pub(crate) async fn own(tx: &mut Tx<'_>, device: Uuid, provider: &str, token: &str) -> Result<bool> {
     let code = fingerprint(tx.context().platform(), token)?;
     let (tenant, now, id) = (tx.tenant(), tx.now(), tx.new_id());
-    let statement = sql_query("select app_own_push_token($1, $2, $3, $4, $5, $6)")
+    let statement = sql_query("select app_own_push_token($1, $2, $3, $4, $5, $6) as is_new")
         .bind::<SqlUuid, _>(tenant)
         .bind::<SqlUuid, _>(device)
         .bind::<Text, _>(provider)
         .bind::<Binary, _>(code)
         .bind::<SqlUuid, _>(id)
         .bind::<Timestamptz, _>(now);
-    Prepared(statement).execute(tx.conn()).await?;
-    Ok(())
+    let noted: Noted = Prepared(statement).get_result(tx.conn()).await?;
+    Ok(noted.is_new)
 }
 
 /// The device that registered a token last.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::Providers;
 use super::attempt::{attempt, label, obstacle};
 use super::deliveries::{self, remove_tokens};
-use super::message::{Message, Payload};
+use super::message::{Message, Payload, base_code};
 use super::outcome::Outcome;
 use super::recipients::{Recipient, recipients};
 
@@ -65,11 +65,7 @@ pub(crate) async fn test(ctx: &RequestContext, device: Uuid) -> Result<Tested> {
 }
 
 fn payload(locale: Option<&str>) -> Payload {
-    let language = locale
-        .unwrap_or_default()
-        .get(..2)
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let language = base_code(locale);
     let (_, title, body) = TEXTS.iter().find(|(code, ..)| *code == language).unwrap_or(&TEXTS[0]);
     Payload {
         kind: KIND.to_owned(),
@@ -130,4 +126,23 @@ async fn note(
         remove_tokens(connection, call, (tenant, now), &[recipient]).await?;
     }
     transaction.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_base_code_of_a_language_tag_counts() {
+        for (locale, title) in [
+            (Some("es-MX"), "Mensaje de prueba"),
+            (Some("DE_at"), "Testnachricht"),
+            (Some("pl"), "Wiadomość testowa"),
+            (Some("est"), "Test message"),
+            (Some("fr"), "Test message"),
+            (None, "Test message"),
+        ] {
+            assert_eq!(payload(locale).title, title, "{locale:?}");
+        }
+    }
 }

@@ -53,6 +53,23 @@ async fn dev_5_a_token_gets_only_the_messages_of_the_tenant_that_registered_it_l
     fixture.register(&fixture.a.token, phone("other phone")).await;
     fixture.push(done(fixture.a.admin, "C")).await;
     assert_eq!(service.take().len(), 1, "the token came back with a registration");
+
+    // Both devices have the token already, so their registrations change nothing else.
+    for (token, owner, received) in [
+        (&fixture.b.token, "B", (0, 1)),
+        (&fixture.a.token, "A", (1, 0)),
+        (&fixture.b.token, "B again", (0, 1)),
+    ] {
+        let device = if received.0 == 1 { "other phone" } else { "phone" };
+        fixture.register(token, phone(device)).await;
+        fixture.app.advance(Duration::SECOND);
+        fixture.push(done(fixture.a.admin, owner)).await;
+        let of_a = service.take().len();
+        fixture.app.advance(Duration::SECOND);
+        fixture.notify(fixture.b.id, &[done(fixture.b.admin, owner)]).await;
+        fixture.app.run_jobs().await;
+        assert_eq!((of_a, service.take().len()), received, "{owner}");
+    }
 }
 
 #[actix_web::test]

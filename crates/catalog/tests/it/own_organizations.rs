@@ -1,0 +1,137 @@
+//! Composition with accounts and organizations of another program, without `auth` and `directory`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use backoffice_core::Module;
+use backoffice_core::acl::Rights;
+use backoffice_core::db::Connection;
+use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity, OrganizationTree};
+use backoffice_core::{Result, Runtime, Timestamp};
+use backoffice_test_support::TestApp;
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::fixture::PRODUCTS;
+
+const TENANT: Uuid = Uuid::from_u128(0xa);
+const ORGANIZATION: Uuid = Uuid::from_u128(0xb);
+const TOKEN: &str = "manager";
+
+static ACCOUNTS: Module = Module {
+    name: "accounts",
+    title: "Accounts",
+    start: |startup| {
+        startup.authenticator(Arc::new(Accounts));
+        Ok(())
+    },
+    ..Module::EMPTY
+};
+
+static ORGANIZATIONS: Module = Module {
+    name: "organizations",
+    title: "Organizations",
+    start: |startup| {
+        startup.organizations(Arc::new(Organizations));
+        Ok(())
+    },
+    ..Module::EMPTY
+};
+
+/// One user, who manages the products of a tenant.
+struct Accounts;
+
+impl Authenticator for Accounts {
+    fn accepts(&self, credential: Credential<'_>) -> bool {
+        matches!(credential, Credential::Bearer(_))
+    }
+
+    fn authenticate<'a>(
+        &'a self,
+        _runtime: &'a Runtime,
+        credential: Credential<'a>,
+        _now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
+        let identity = Identity {
+            kind: ActorKind::User,
+            id: Some(Uuid::from_u128(1)),
+            tenant: TENANT,
+            organization: Some(ORGANIZATION),
+            rights: Rights::granting(["catalog.*"], None),
+            ..Identity::system()
+        };
+        let is_known = credential == Credential::Bearer(TOKEN);
+        Box::pin(async move { Ok(is_known.then(|| identity.into())) })
+    }
+}
+
+/// The tenant with its only organization.
+struct Organizations;
+
+impl OrganizationTree for Organizations {
+    fn expand<'a>(
+        &'a self,
+        _: &'a mut Connection,
+        _: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<Vec<Uuid>>> {
+        Box::pin(async move { Ok(roots.iter().copied().filter(|root| *root == ORGANIZATION).collect()) })
+    }
+
+    fn keep<'a>(&'a self, _: &'a mut Connection, tenant: Uuid, organization: Uuid) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move { Ok((tenant, organization) == (TENANT, ORGANIZATION)) })
+    }
+
+    fn expand_each<'a>(
+        &'a self,
+        _: &'a mut Connection,
+        _: Option<Uuid>,
+        roots: &'a [Uuid],
+    ) -> BoxFuture<'a, Result<HashMap<Uuid, Vec<Uuid>>>> {
+        let own = roots.iter().filter(|root| **root == ORGANIZATION);
+        let below = own.map(|root| (*root, vec![*root])).collect();
+        Box::pin(async move { Ok(below) })
+    }
+
+    fn tenant_of<'a>(&'a self, _: &'a mut Connection, organization: Uuid) -> BoxFuture<'a, Result<Option<Uuid>>> {
+        Box::pin(async move { Ok((organization == ORGANIZATION).then_some(TENANT)) })
+    }
+
+    fn tenant_is_live<'a>(&'a self, _: &'a mut Connection, tenant: Uuid) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move { Ok(tenant == TENANT) })
+    }
+}
+
+#[actix_web::test]
+async fn organizations_of_another_program_have_products() {
+    let modules = [
+        &ACCOUNTS,
+        &ORGANIZATIONS,
+        &backoffice_progress::MODULE,
+        &backoffice_catalog::MODULE,
+    ];
+    let app = TestApp::builder(&modules).build().await;
+
+    let id = app.create(TOKEN, PRODUCTS, json!({"title": "Shoe"})).await;
+
+    let product = app.read(TOKEN, &format!("{PRODUCTS}/{id}")).await;
+    assert_eq!(product["organizationId"], json!(ORGANIZATION));
+    let body = json!({"title": "Boot", "organizationId": TENANT});
+    let rejected = app.post(TOKEN, PRODUCTS, body).await;
+    assert_eq!(rejected, (403, json!({"error": "Organization out of scope"})));
+    let (anonymous, _) = app.get("", PRODUCTS).await;
+    assert_eq!(anonymous, 401);
+}
+
+#[actix_web::test]
+async fn without_organizations_a_product_fails_and_is_not_rejected() {
+    let modules = [&ACCOUNTS, &backoffice_progress::MODULE, &backoffice_catalog::MODULE];
+    let app = TestApp::builder(&modules).build().await;
+
+    let (status, body) = app.post(TOKEN, PRODUCTS, json!({"title": "Shoe"})).await;
+
+    assert_eq!((status, &body["error"]), (500, &json!("Internal server error")));
+    assert_eq!(app.count("catalog_products").await, 0);
+    assert_eq!(app.read(TOKEN, PRODUCTS).await["total"], 0);
+}
