@@ -22,6 +22,6 @@ pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[("team", &[("pl", "Zespół"), ("es", "Equipo"), ("de", "Team")])],
     groups: &[(
         "dispatch",
-        &[("pl", "Dyspozytornia"), ("es", "Despacho"), ("de", "Disposition")],
+        &[("pl", "Dyspozytornia"), ("es", "Planificación"), ("de", "Disposition")],
     )],
 };

@@ -22,6 +22,6 @@ pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     entries: &[("alerts", &[("pl", "Alerty"), ("es", "Alertas"), ("de", "Warnungen")])],
     groups: &[(
         "dispatch",
-        &[("pl", "Dyspozycja"), ("es", "Planificación"), ("de", "Disposition")],
+        &[("pl", "Dyspozytornia"), ("es", "Planificación"), ("de", "Disposition")],
     )],
 };

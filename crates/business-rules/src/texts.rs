@@ -56,20 +56,20 @@ pub(crate) const FAILED: NotificationType = NotificationType {
         TypeTexts {
             locale: "pl",
             name: "Nieudane reguły biznesowe",
-            title: "Reguła {rule} nie powiodła się",
-            body: "{reason}",
+            title: "Reguła „{rule}” nie powiodła się",
+            body: "Przyczyna: {reason}",
         },
         TypeTexts {
             locale: "es",
             name: "Reglas de negocio fallidas",
-            title: "La regla {rule} ha fallado",
-            body: "{reason}",
+            title: "La regla «{rule}» ha fallado",
+            body: "Motivo: {reason}",
         },
         TypeTexts {
             locale: "de",
             name: "Fehlgeschlagene Geschäftsregeln",
-            title: "Die Regel {rule} ist fehlgeschlagen",
-            body: "{reason}",
+            title: "Die Regel „{rule}“ ist fehlgeschlagen",
+            body: "Grund: {reason}",
         },
     ],
 };

@@ -3,12 +3,15 @@
 use std::fmt::Write as _;
 
 use backoffice_core::Timestamp;
+use time::Duration;
 use uuid::Uuid;
 
 use crate::day::Day;
 
 /// Longest line in bytes, without its end.
 const LINE: usize = 75;
+/// Rounds an end up to a whole second. Instants are written in whole seconds, and the end must be later than the start (RFC 5545, 3.8.2.2).
+const ALMOST_A_SECOND: Duration = Duration::milliseconds(999);
 
 /// When an event takes place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +64,7 @@ fn push_event(text: &mut String, event: &Event) {
         }
         Period::Instants(start, end) => {
             push(text, &format!("DTSTART:{}", instant(start)));
-            push(text, &format!("DTEND:{}", instant(end)));
+            push(text, &format!("DTEND:{}", instant(end.after(ALMOST_A_SECOND))));
         }
     }
     push(text, &format!("SUMMARY:{}", escaped(&event.summary)));
@@ -143,6 +146,33 @@ mod tests {
 
         assert!(text.split("\r\n").all(|line| line.len() <= LINE), "{text}");
         assert_eq!(text.replace("\r\n ", ""), format!("{line}\r\n"));
+    }
+
+    #[test]
+    fn an_end_is_rounded_up_to_be_later_than_the_start() {
+        let at = |text: &str| Timestamp::parse(text).expect("an instant");
+        for (start, end, written) in [
+            ("08:00:00.100", "08:00:00.900", ["080000", "080001"]),
+            ("08:00:00", "08:00:00.001", ["080000", "080001"]),
+            ("08:00:59.999", "08:01:00", ["080059", "080100"]),
+            ("08:00:00.500", "08:59:59.500", ["080000", "090000"]),
+        ] {
+            let [start, end] = [start, end].map(|time| at(&format!("2026-01-06T{time}Z")));
+            let event = Event {
+                id: Uuid::from_u128(1),
+                period: Period::Instants(start, end),
+                summary: "S".to_owned(),
+                description: None,
+                location: None,
+                updated_at: start,
+            };
+
+            let text = calendar("N", &[event]);
+
+            let [start, end] = written;
+            let lines = format!("DTSTART:20260106T{start}Z\r\nDTEND:20260106T{end}Z\r\n");
+            assert!(text.contains(&lines), "{text}");
+        }
     }
 
     #[test]

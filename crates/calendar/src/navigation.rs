@@ -67,6 +67,6 @@ pub(crate) const NAV_TITLES: NavTitles = NavTitles {
     ],
     groups: &[(
         "dispatch",
-        &[("pl", "Dyspozycja"), ("es", "Planificación"), ("de", "Disposition")],
+        &[("pl", "Dyspozytornia"), ("es", "Planificación"), ("de", "Disposition")],
     )],
 };
