@@ -1,11 +1,11 @@
 //! A module that is not enabled leaves no route, feature, table or path of the API document.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actix_web::http::Method;
 use backoffice_core::config::Config;
 use backoffice_core::module::document;
-use backoffice_core::{Module, Platform, PlatformOptions};
+use backoffice_core::{Module, NavContext, Platform, PlatformOptions};
 use backoffice_test_support::TestApp;
 use serde_json::{Value, json};
 
@@ -80,6 +80,61 @@ async fn each_set_documents_exactly_its_endpoints() {
             assert_eq!(app.get("", "/openapi.json").await, (200, document));
         }
     }
+}
+
+/// Adds the patterns below this part of the document.
+fn collect_patterns<'a>(part: &'a Value, patterns: &mut BTreeSet<&'a str>) {
+    match part {
+        Value::Object(fields) => {
+            patterns.extend(fields.get("pattern").and_then(Value::as_str));
+            fields.values().for_each(|field| collect_patterns(field, patterns));
+        }
+        Value::Array(parts) => parts.iter().for_each(|one| collect_patterns(one, patterns)),
+        _ => {}
+    }
+}
+
+#[actix_web::test]
+async fn the_patterns_of_times_match_every_day_that_exists() {
+    let app = app(MODULES).await;
+    let document = document(MODULES).expect("a sound document");
+    let mut patterns = BTreeSet::new();
+    collect_patterns(&document, &mut patterns);
+    let matches = async |pattern: &str, text: &str| {
+        let sql = format!("select '{text}' ~ '{}' as is_match", pattern.replace('\'', "''"));
+        app.rows(&sql).await[0]["is_match"] == json!(true)
+    };
+    let days = ["2026-11-30", "2026-12-31", "2026-01-29", "2028-02-29", "2000-02-29"];
+    let missing = ["2026-11-31", "2026-02-29", "2100-02-29", "2026-13-01", "2026-01-00"];
+
+    let (mut dates, mut instants) = (0, 0);
+    for pattern in patterns.into_iter().filter(|pattern| pattern.contains("(0[1-9]|")) {
+        let is_quoted = matches(pattern, "\"2026-11-20T08:00:00.5Z\"").await;
+        if is_quoted || matches(pattern, "2026-11-20T08:00:00.5Z").await && !matches(pattern, "x").await {
+            instants += 1;
+            for day in days {
+                let instant = format!("{day}T23:59:59.5Z");
+                let text = if is_quoted { format!("\"{instant}\"") } else { instant };
+                assert!(matches(pattern, &text).await, "{text}: {pattern}");
+            }
+            for offset in ["+14:00", "-11:30"] {
+                let text = format!("2026-12-31T00:00:00{offset}");
+                assert!(is_quoted || matches(pattern, &text).await, "{text}: {pattern}");
+            }
+        }
+        if matches(pattern, "2026-11-20").await && !matches(pattern, "x").await {
+            dates += 1;
+            for day in days {
+                assert!(matches(pattern, day).await, "{day}: {pattern}");
+            }
+            // The days of the calendar have a format, which excludes these.
+            let is_exact = !pattern.starts_with("^(19");
+            for day in missing {
+                assert!(!is_exact || !matches(pattern, day).await, "{day}: {pattern}");
+            }
+        }
+    }
+    assert_eq!((dates, instants), (2, 2), "patterns of days, and of instants");
 }
 
 #[actix_web::test]
@@ -268,4 +323,24 @@ async fn fewest(app: &TestApp, token: &str, target: &str) -> u64 {
         assert_eq!(response.status, 200, "{target}: {}", response.text());
     })
     .await
+}
+
+#[test]
+fn a_group_of_the_navigation_has_one_title_in_each_language() {
+    let mut titles: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for module in MODULES {
+        let english = module.navigation.iter().map(|entry| match entry.context {
+            NavContext::Main { group, title } => (group, "en", title),
+            NavContext::Settings { section, title } | NavContext::Profile { section, title } => (section, "en", title),
+        });
+        let others = module.nav_titles.groups.iter().flat_map(|(group, translations)| {
+            let titled = translations.iter();
+            titled.map(move |(locale, title)| (*group, *locale, *title))
+        });
+        for (group, locale, title) in english.chain(others) {
+            let known = *titles.entry((group, locale)).or_insert(title);
+            assert_eq!(title, known, "{group} in {locale}, of the module {}", module.name);
+        }
+    }
+    assert_eq!(titles[&("dispatch", "pl")], "Dyspozytornia");
 }

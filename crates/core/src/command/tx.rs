@@ -15,7 +15,7 @@ use super::entity::{AnyEntity, AnyRow, LockedRow, Locker};
 use super::snapshot::Snapshot;
 use crate::context::RequestContext;
 use crate::db::{Connection, PreparedSql, Visibility};
-use crate::error::{Rejection, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::events::Event;
 use crate::scope::{Scope, VisibleTenants};
 use crate::time::Timestamp;
@@ -237,14 +237,16 @@ impl<'a> Tx<'a> {
     /// the row.
     ///
     /// # Errors
-    /// When the database can't be reached.
+    /// When the database can't be reached, or no module provides the tree of organizations.
     pub async fn keep_organization(&mut self, id: Uuid) -> Result<bool> {
         if !self.scope().reads_organization(Some(id)) {
             return Ok(false);
         }
         match self.context.platform().provided().organizations() {
             Some(tree) => tree.keep(&mut self.connection, self.tenant, id).await,
-            None => Ok(false),
+            None => Err(Error::internal(
+                "no module provides organizations: enable `directory`, or call `Startup::organizations` in a module",
+            )),
         }
     }
 

@@ -44,7 +44,7 @@ pub use headers::COMMON as COMMON_HEADERS;
 pub use live_caller::LiveCaller;
 pub use multipart::{MAX_FIELD_BYTES, MAX_FIELDS_BYTES, MAX_PARTS, Multipart, Part};
 pub use openapi::Schemas;
-pub(crate) use openapi::document;
+pub(crate) use openapi::{DAY, document};
 pub use origin::safe_local_path;
 pub use pages::{PageInfo, Pages};
 pub use response::{Cookies, Created, Json, OrPage, Raw, Redirect, Response, Streamed};

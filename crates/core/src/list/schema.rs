@@ -7,6 +7,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::Page;
+use crate::http::DAY;
 
 /// Implemented by hand: with a derive, all pages would share the schema of one of them.
 impl<T: ToSchema> PartialSchema for Page<T> {
@@ -63,10 +64,7 @@ pub struct InstantOrDate;
 
 const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 
-/// Matches the days that exist in every month; the description states the format, and other days are accepted if the month has them.
-const DATE: &str = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])";
-
-const TIME: &str = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])";
+const TIME: &str = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
 
 /// Returns the pattern of values joined by commas, with optional spaces around them.
 fn joined(value: &str) -> String {
@@ -99,7 +97,7 @@ impl ToSchema for IdsOrNone {}
 
 impl PartialSchema for InstantOrDate {
     fn schema() -> RefOr<Schema> {
-        text(format!("^{DATE}({TIME})?$"))
+        text(format!("^{DAY}({TIME})?$"))
     }
 }
 

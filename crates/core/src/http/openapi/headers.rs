@@ -78,8 +78,13 @@ const IF_MATCH_TAG: &str = "If-Match-Tag";
 
 const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$";
 
-const QUOTED_INSTANT: &str =
-    r#"^"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z"$"#;
+/// Matches the days of the Gregorian calendar, of the years 0000 to 9999.
+pub(crate) const DAY: &str = "([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))\
+    |([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)";
+
+fn quoted_instant() -> String {
+    format!(r#"^"{DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{{1,3}})?Z"$"#)
+}
 
 /// Returns the description and schema of a request header.
 fn request_header(name: &str) -> (&'static str, Value) {
@@ -94,7 +99,7 @@ fn request_header(name: &str) -> (&'static str, Value) {
         ),
         "If-Match" => (
             "The `updatedAt` that was read, in quotes: 409 when the resource has changed since. `*` compares nothing.",
-            json!({"anyOf": [{"const": "*"}, {"type": "string", "pattern": QUOTED_INSTANT}]}),
+            json!({"anyOf": [{"const": "*"}, {"type": "string", "pattern": quoted_instant()}]}),
         ),
         IF_MATCH_TAG => (
             "Entity tags: 412 when none of them is that of the file. `*` compares nothing.",

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::OperationBuilder;
 
+pub(crate) use self::headers::DAY;
 pub use self::schemas::Schemas;
 use super::cookies::AUTH_COOKIE;
 use super::routes::{Access, Declared, EndpointInfo, Routes};
