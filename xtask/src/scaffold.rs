@@ -138,12 +138,22 @@ pub(crate) fn run(workspace: &Workspace, names: Names<'_>) -> Result<Outcome> {
         .with("{number}", format!("{:04}", free_number(&workspace.files()?)))
         .with("{date}", today()?)
         .with("{version}", version(workspace)?);
+    let created = template.fill("backoffice-{name}");
+    if let Some(package) = workspace.package(&created) {
+        let dir = package.dir.display();
+        return Err(format!("{dir} holds the package `{created}` already; choose a different name").into());
+    }
     let existing = FILES
         .iter()
-        .map(|(file, _)| template.fill(file))
+        .map(|(file, _)| *file)
+        .chain(["tests/it/{snake}"])
+        .map(|file| template.fill(file))
         .find(|file| workspace.root().join(file).exists());
     if let Some(file) = existing {
         return Err(format!("{file} already exists; choose a different name").into());
+    }
+    if let Some(name) = template.taken(FILES.iter().map(|(_, text)| *text)) {
+        return Err(format!("`{name}` has another meaning in the new files; choose a different entity").into());
     }
     for (file, text) in FILES {
         let file = workspace.root().join(template.fill(file));
@@ -155,7 +165,6 @@ pub(crate) fn run(workspace: &Workspace, names: Names<'_>) -> Result<Outcome> {
         &workspace.root().join(template.fill("crates/{name}/migrations")),
     )?;
     compose(workspace, &template, names.module)?;
-    let created = template.fill("backoffice-{name}");
     let formatted = run_child(cargo(workspace).args(["fmt", "--package", &created, "backoffice-tests"]))?;
     say(&template.fill(
         "created crates/{name}, migrations/{name} (number {number}), tests/it/{snake}.rs, tests/it/endpoints/{snake}.rs and \
@@ -335,6 +344,26 @@ mod tests {
             add_to_layout("| `crates/a`, `b` | one module each |\n", "c"),
             "| `crates/a`, `b`, `c` | one module each |\n"
         );
+    }
+
+    #[test]
+    fn entities_have_names_of_their_own_in_the_new_files() {
+        let taken = |entity: &str| {
+            let names = Names {
+                module: "work-orders",
+                entity,
+                plural: None,
+            };
+            let template = Template::new(names).expect("valid names");
+            template.taken(FILES.iter().map(|(_, text)| *text))
+        };
+
+        for entity in ["item", "order", "time-entry", "price-list", "call", "type"] {
+            assert_eq!(taken(entity), None, "{entity}");
+        }
+        for entity in ["rule", "feature", "record", "page", "query"] {
+            assert!(taken(entity).is_some(), "{entity}");
+        }
     }
 
     #[test]

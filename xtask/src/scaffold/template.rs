@@ -8,6 +8,16 @@ const LONGEST_NAME: usize = 63;
 /// The longest name in the migration.
 const LONGEST_CONSTRAINT: &str = "{snake}_{entities}_tenant_id_organization_id_name_key";
 
+/// Words that a module of Rust can't have as its name.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+/// Types that are in scope in every file.
+const PRELUDE: &[&str] = &["Box", "Option", "Result", "Self", "String", "Vec"];
+
 /// The values of the placeholders.
 #[derive(Debug)]
 pub(super) struct Template {
@@ -32,6 +42,11 @@ impl Template {
         for name in [names.module, names.entity, &plural] {
             if !is_name(name) {
                 return Err(format!("`{name}` is not a valid name; use lower-case words joined by hyphens").into());
+            }
+        }
+        for name in [names.module, plural.as_str()] {
+            if KEYWORDS.contains(&name) {
+                return Err(format!("`{name}` is a keyword of Rust; choose a different word").into());
             }
         }
         if plural == names.entity {
@@ -68,6 +83,18 @@ impl Template {
         Ok(template)
     }
 
+    /// Returns the name of the type or the table if it has another meaning in a file that uses it: the file imports it, or it is in scope
+    /// everywhere.
+    pub(super) fn taken<'t>(&self, templates: impl IntoIterator<Item = &'t str>) -> Option<String> {
+        let (entity, entities) = (self.fill("{Entity}"), self.fill("{entities}"));
+        let own = |word: &&str| *word == entity || *word == entities;
+        let using = templates
+            .into_iter()
+            .filter(|text| text.contains("struct {Entity} ") || text.contains("::{Entity};"));
+        let mut words = using.flat_map(imported).chain(PRELUDE.iter().copied());
+        words.find(own).map(str::to_owned)
+    }
+
     /// Adds a placeholder.
     pub(super) fn with(mut self, placeholder: &'static str, value: String) -> Self {
         self.values.push((placeholder, value));
@@ -86,6 +113,17 @@ fn is_name(name: &str) -> bool {
     name.split('-').all(|word| {
         word.starts_with(|c: char| c.is_ascii_lowercase())
             && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    })
+}
+
+/// Returns the last words of the paths that a template imports, placeholders aside.
+fn imported(template: &str) -> impl Iterator<Item = &str> {
+    let uses = template.split("\nuse ").skip(1);
+    let uses = uses.filter_map(|rest| Some(rest.split_once(';')?.0));
+    let names = uses.flat_map(|paths| paths.split([',', ' ', '\n']));
+    names.map(|name| {
+        let name = name.rsplit_once("::").map_or(name, |(_, last)| last);
+        name.trim_start_matches('{').trim_end_matches('}')
     })
 }
 
@@ -157,6 +195,45 @@ mod tests {
             assert!(!is_name(name), "{name}");
             assert!(Template::new(names(name, "item")).is_err(), "{name}");
             assert!(Template::new(names("price-lists", name)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_keyword_is_no_name_of_a_module() {
+        let plural = Names {
+            plural: Some("where"),
+            ..names("price-lists", "place")
+        };
+
+        for rejected in [names("type", "item"), names("match", "item"), plural] {
+            let error = Template::new(rejected).expect_err("a keyword");
+            assert!(error.to_string().contains("is a keyword of Rust"), "{error}");
+        }
+        for accepted in [names("type-checks", "item"), names("price-lists", "type")] {
+            assert!(Template::new(accepted).is_ok(), "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_file_imports_is_taken() {
+        let file = "//! A file.\n\nuse a::b::{Patch, rules, schema};\nuse a::{\n    Page, Query,\n};\nuse crate::model::{Entity};\n";
+        let other = "//! Another file.\n\nuse a::Call;\n";
+        let taken = |entity| {
+            let template = Template::new(names("price-lists", entity)).expect("valid names");
+            template.taken([file, other])
+        };
+
+        for (entity, name) in [
+            ("rule", "rules"),
+            ("patch", "Patch"),
+            ("page", "Page"),
+            ("query", "Query"),
+            ("option", "Option"),
+        ] {
+            assert_eq!(taken(entity).as_deref(), Some(name), "{entity}");
+        }
+        for entity in ["item", "price-rule", "schematic", "call"] {
+            assert_eq!(taken(entity), None, "{entity}");
         }
     }
 
