@@ -140,7 +140,8 @@ pub struct LinkConfig {
     /// Life of the token. Default 60 minutes for resets, 48 hours for invitations.
     #[serde(deserialize_with = "some_duration")]
     pub ttl: Option<Duration>,
-    /// The link, with the placeholder `{token}`; begins with `{public_url}`, `http://` or `https://`. Default `{public_url}/reset#token={token}`: servers do not log fragments.
+    /// The link. It begins with `{public_url}`, `http://` or `https://`, and contains `{token}`, which the token replaces. Default
+    /// `{public_url}/reset#token={token}`: servers do not log fragments.
     pub link: String,
 }
 

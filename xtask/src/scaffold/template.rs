@@ -116,7 +116,7 @@ fn is_name(name: &str) -> bool {
     })
 }
 
-/// Returns the last words of the paths that a template imports, placeholders aside.
+/// Returns the last words of the paths that a template imports, without the braces of its own names.
 fn imported(template: &str) -> impl Iterator<Item = &str> {
     let uses = template.split("\nuse ").skip(1);
     let uses = uses.filter_map(|rest| Some(rest.split_once(';')?.0));

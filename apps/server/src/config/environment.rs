@@ -8,7 +8,7 @@ const PREFIX: &str = "BACKOFFICE__";
 /// Settings whose text is a comma-separated list.
 const LISTS: &[&str] = &["modules", "app.allowed_origins", "i18n.locales"];
 
-/// Settings whose text may begin with a placeholder in braces, like a table.
+/// Settings whose text may begin with `{public_url}`, which looks like a table.
 const TEXTS: &[&str] = &["auth.reset.link", "auth.invite.link"];
 
 /// Extracts the settings, as key and value, from these variables.
