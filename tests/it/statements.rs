@@ -174,6 +174,25 @@ async fn lists_of_whole_tenants_have_an_index() {
 }
 
 #[actix_web::test]
+async fn a_deletion_loads_nothing_twice() {
+    let fixture = Fixture::of(builder().pool_size(1).through_proxy()).await;
+    let (app, token) = (&fixture.app, &fixture.a.tenant_admin.token);
+    let mut sent = Vec::new();
+
+    for name in ["First", "Second"] {
+        let (_, role) = app.post(token, "/auth/roles", json!({ "name": name })).await;
+        let path = format!("/auth/roles?id={}", role["id"].as_str().expect("an id"));
+        app.proxy().reset();
+        let (status, body) = app.delete(token, &path, json!(null)).await;
+        assert_eq!(status, 200, "{body}");
+        sent.push(app.proxy().count());
+    }
+
+    // The role and its access control list are read once for the checks and the snapshot, its parts never after the deletion.
+    assert_eq!(sent, [16, 16]);
+}
+
+#[actix_web::test]
 async fn an_entry_is_committed_with_its_change() {
     let fixture = Fixture::of(builder().pool_size(1)).await;
     let (app, role) = (&fixture.app, fixture.a.spare_role);

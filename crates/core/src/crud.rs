@@ -5,7 +5,7 @@ mod commands;
 mod record;
 
 pub use commands::{Create, Delete, Update};
-pub use record::{CommandName, Record, load, locked, read, store, validate};
+pub use record::{CommandName, Record, load, locked, read, store, stored, validate};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};

@@ -97,6 +97,9 @@ impl Entity for Key {
             .select(Self::as_select())
             .load(tx.conn())
             .await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let held: Vec<KeyRoleRow> = links::table
             .filter(links::tenant_id.eq(tenant))
             .filter(links::key_id.one_of(ids))

@@ -95,6 +95,9 @@ impl Entity for Link {
     /// A snapshot has the organization of the file too.
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
         let rows = Self::read(tx, ids).await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let files: Vec<Uuid> = rows.iter().map(|row| row.attachment_id).collect();
         let organizations = attachments::table
             .filter(attachments::tenant_id.eq(tx.tenant()))

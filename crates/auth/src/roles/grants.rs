@@ -126,16 +126,21 @@ pub(crate) fn may_write_role(tx: &Tx<'_>) -> Result<()> {
 
 /// Rejects what [`may_write_role`] rejects, and writes of a role whose ACL exceeds the organizations that the caller is limited to.
 pub(crate) async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
+    changeable_acl(tx, role).await.map(drop)
+}
+
+/// Returns the ACL of a role that the caller may change.
+async fn changeable_acl(tx: &mut Tx<'_>, role: Uuid) -> Result<Option<Acl>> {
     may_write_role(tx)?;
     let stored = rights::acls_of(tx, &[role]).await?.pop();
-    may_touch_acl(tx, stored.as_ref())
+    may_touch_acl(tx, stored.as_ref())?;
+    Ok(stored)
 }
 
 /// Rejects what [`may_change_role`] rejects, and the deletion of a role that grants more than the caller covers.
 pub(crate) async fn may_remove_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
-    may_change_role(tx, role).await?;
-    let stored = rights::acls_of(tx, &[role]).await?;
-    protect(tx, &stored)
+    let stored = changeable_acl(tx, role).await?;
+    protect(tx, stored.as_ref())
 }
 
 /// Rejects an ACL that adds organizations which are not live in the tenant. Callers other than super administrators receive the same

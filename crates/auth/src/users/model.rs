@@ -99,6 +99,9 @@ impl Entity for User {
             .select(User::as_select())
             .load(tx.conn())
             .await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let held: Vec<UserRole> = links::table
             .filter(links::tenant_id.eq(tenant))
             .filter(links::user_id.one_of(ids))

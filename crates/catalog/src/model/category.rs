@@ -56,7 +56,7 @@ impl Entity for Category {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let snapshots = crud::load::<Self>(tx, ids).await?;
-        if depth == Depth::Own {
+        if depth == Depth::Own || snapshots.is_empty() {
             return Ok(snapshots);
         }
         let links = Links::OfCategories.load(tx, ids).await?;

@@ -74,6 +74,9 @@ impl Entity for Product {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let snapshots = crud::load::<Self>(tx, ids).await?;
+        if snapshots.is_empty() {
+            return Ok(snapshots);
+        }
         let links = Links::OfProducts.load(tx, ids).await?;
         let tree = match depth {
             Depth::Own => None,

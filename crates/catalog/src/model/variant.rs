@@ -90,7 +90,7 @@ impl Entity for Variant {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let snapshots = crud::load::<Self>(tx, ids).await?;
-        if depth == Depth::Own {
+        if depth == Depth::Own || snapshots.is_empty() {
             return Ok(snapshots);
         }
         let prices = Price::load_by(tx, By::Variant, ids).await?;

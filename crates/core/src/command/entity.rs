@@ -174,7 +174,7 @@ pub trait Entity: Send + Sync + 'static {
     /// Locks the rows that exist and that the caller may see, in ascending order of ids.
     fn lock(locker: Locker<'_>, ids: &[Uuid]) -> impl Future<Output = Result<Vec<LockedRow>>> + Send;
 
-    /// Loads snapshots in the transaction's tenant.
+    /// Loads snapshots in the transaction's tenant. If no row is found, as after a deletion, it sends no statement for the parts of rows.
     fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> impl Future<Output = Result<Snapshots>> + Send;
 
     /// Inserts or updates rows so that `load` returns these snapshots; keeps ids and `createdAt`, sets `updatedAt` to the transaction's

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use uuid::Uuid;
 
-use super::record::Record;
+use super::record::{Record, stored};
 use crate::acl::Feature;
 use crate::command::{BatchCommand, BatchItem, Class, Command, Target, Tx};
 use crate::context::RequestContext;
@@ -110,11 +110,7 @@ impl<R: Record> Command for Update<R> {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<Timestamp> {
-        let before = match tx.take_locked(self.id) {
-            Some(row) => Some(row),
-            None => R::read(tx, &[self.id]).await?.pop(),
-        };
-        let mut before = before.ok_or_else(|| Rejection::not_found(R::NOT_FOUND))?;
+        let mut before = stored::<R>(tx, self.id).await?;
         let named = self.input.organization().into_change();
         if named.is_some_and(|named| named != before.organization()) {
             return Err(Rejection::immutable("organizationId").into());

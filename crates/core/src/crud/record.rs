@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::acl::Feature;
 use crate::command::{Entity, LockedRow, Snapshot, Snapshots, Tx};
 use crate::context::RequestContext;
-use crate::error::{Error, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::input::{Input, Validator};
 use crate::placement::Placement;
 use crate::time::Timestamp;
@@ -128,6 +128,19 @@ pub async fn read<R: Record>(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<R>> {
         Some(rows) => Ok(rows),
         None => R::read(tx, ids).await,
     }
+}
+
+/// Returns the stored row of the command's resource: the one that the bus has locked, or else a row that is read now. A locked row is returned
+/// once.
+///
+/// # Errors
+/// 404 without such a row in the transaction's tenant.
+pub async fn stored<R: Record>(tx: &mut Tx<'_>, id: Uuid) -> Result<R> {
+    let row = match tx.take_locked(id) {
+        Some(row) => Some(row),
+        None => R::read(tx, &[id]).await?.pop(),
+    };
+    row.ok_or_else(|| Rejection::not_found(R::NOT_FOUND).into())
 }
 
 /// Loads the snapshots of an entity whose resources are single rows: its [`Entity::load`].

@@ -78,6 +78,9 @@ impl Entity for Company {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let rows = crud::read::<Self>(tx, ids).await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let tree = match depth {
             Depth::Own => None,
             Depth::Tree => {

@@ -130,6 +130,9 @@ impl Entity for Deal {
             .select(Deal::as_select())
             .load(tx.conn())
             .await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let sets = [
             (PEOPLE, PEOPLE.links_of(tx, ids).await?),
             (COMPANIES, COMPANIES.links_of(tx, ids).await?),

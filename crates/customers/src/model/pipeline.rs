@@ -54,6 +54,9 @@ impl Entity for Pipeline {
 
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let rows = crud::read::<Self>(tx, ids).await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let children = match depth {
             Depth::Own => None,
             Depth::Tree => Some(stages_of(tx, ids).await?),

@@ -172,8 +172,7 @@ impl Command for DeleteRole {
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
         grants::may_remove_role(tx, self.id).await?;
-        let row = Role::read(tx, &[self.id]).await?.pop();
-        let row = row.ok_or_else(|| Rejection::not_found(Role::NOT_FOUND))?;
+        let row: Role = crud::stored(tx, self.id).await?;
         seed::check_reserved(tx, &row.name, true)?;
         let context = tx.context();
         if query::is_held(tx.conn(), context, row.tenant_id, row.id).await? {

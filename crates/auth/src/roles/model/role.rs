@@ -71,6 +71,9 @@ impl Entity for Role {
     async fn load(tx: &mut Tx<'_>, ids: &[Uuid], depth: Depth) -> Result<Snapshots> {
         let tenant = tx.tenant();
         let rows = crud::read::<Self>(tx, ids).await?;
+        if rows.is_empty() {
+            return Ok(Snapshots::new());
+        }
         let children: Vec<RoleAcl> = match depth {
             Depth::Own => Vec::new(),
             Depth::Tree => {
