@@ -1,5 +1,8 @@
 //! Headers of every response.
 
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 
@@ -124,4 +127,29 @@ async fn every_endpoint_with_get_has_head_with_the_same_head_and_no_body() {
             }
         }
     }
+}
+
+#[actix_web::test]
+async fn a_body_of_unknown_length_has_no_chunks_for_http_1_0() {
+    let fixture = Fixture::of(builder_without_site()).await;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("a bound listener");
+    fixture.app.serve(listener);
+    let request = format!(
+        "GET /api/audit_logs/audit-logs/actions/export?limit=1 HTTP/1.0\r\nAuthorization: Bearer {}\r\n\r\n",
+        fixture.a.tenant_admin.token
+    );
+
+    let read = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("it is read");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).map(|_| text)
+    });
+    let text = read.await.expect("a thread").expect("the connection is closed");
+
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.0 200"), "{head}");
+    assert!(!head.contains("transfer-encoding"), "{head}");
+    assert!(body.starts_with("When,"), "{body}");
 }

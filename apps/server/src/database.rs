@@ -22,9 +22,10 @@ pub struct RolePowers {
     pub bypass: bool,
     /// The role may create roles. Up to PostgreSQL 15 such a role can make itself a member of any role that is not a superuser.
     pub creates_roles: bool,
-    /// A superuser, or a role that bypasses row-level security, of which the role is a member.
+    /// A role of which the role is a member, and which is a superuser, bypasses row-level security, writes all tables, or reads, writes or runs
+    /// files of the server.
     pub member_of: Option<String>,
-    /// The role owns a table, or is a member of a role that does.
+    /// The role owns a table, the schema or the database, or is a member of a role that does.
     pub owner: bool,
 }
 
@@ -50,13 +51,13 @@ impl RolePowers {
         }
         if let Some(other) = self.member_of {
             return Some(format!(
-                "the role {role} is a member of {other}, which is a superuser or bypasses row-level security; run `revoke {} from {quoted}`",
+                "the role {role} is a member of {other}, which is not limited to the rows of a tenant; run `revoke {} from {quoted}`",
                 quote(&other)
             ));
         }
         self.owner.then(|| {
             format!(
-                "the role {role} owns tables, itself or through a membership, so it could lift the separation of tenants; put the \
+                "the role {role} owns the database, its schema or tables, itself or through a membership, so it could lift the separation of tenants; put the \
                  owner into database.owner_url, another role into database.url, and run `backoffice migrate`"
             )
         })
@@ -104,11 +105,17 @@ pub async fn role_powers(client: &Client) -> Result<RolePowers> {
             // A member that inherits no rights has them after `set role`.
             "select r.rolsuper, r.rolbypassrls, r.rolcreaterole, (\
                  select o.rolname::text from pg_roles o \
-                 where (o.rolsuper or o.rolbypassrls) and o.oid <> r.oid and pg_has_role(r.oid, o.oid, 'member') \
+                 where (o.rolsuper or o.rolbypassrls or o.rolname in ('pg_write_all_data', 'pg_execute_server_program', \
+                     'pg_read_server_files', 'pg_write_server_files')) and o.oid <> r.oid and pg_has_role(r.oid, o.oid, 'member') \
                  order by o.rolname limit 1), exists (\
                  select from pg_class c \
                  where c.relkind in ('r', 'p') and c.relnamespace = to_regnamespace(current_schema()) \
                    and pg_has_role(r.oid, c.relowner, 'member')) \
+                 or exists (\
+                     select from pg_database d where d.datname = current_database() and pg_has_role(r.oid, d.datdba, 'member')) \
+                 or exists (\
+                     select from pg_namespace n \
+                     where n.oid = to_regnamespace(current_schema()) and pg_has_role(r.oid, n.nspowner, 'member')) \
              from pg_roles r where r.rolname = current_user",
             &[],
         )
@@ -199,7 +206,26 @@ pub fn schema_rejection(state: &MigrationState) -> Option<String> {
     }
 }
 
-/// Rejects a database that this build must not serve: wrong role, wrong schema.
+/// Tables that an error names.
+const NAMED_TABLES: usize = 5;
+
+/// Returns the problem and the next step if tables lack what separates the tenants.
+#[must_use]
+pub fn protection_rejection(unprotected: &[String]) -> Option<String> {
+    let first = unprotected.get(..NAMED_TABLES).unwrap_or(unprotected).join("; ");
+    let more = match unprotected.len().saturating_sub(NAMED_TABLES) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!unprotected.is_empty()).then(|| {
+        format!(
+            "the separation of tenants is incomplete, because a restore was not completed or the schema was changed by hand; restore the whole \
+             backup ({first}{more})"
+        )
+    })
+}
+
+/// Rejects a database that this build must not serve: wrong role, wrong schema, tables without row-level security.
 ///
 /// # Errors
 /// Describes the problem and the next step.
@@ -213,8 +239,12 @@ pub async fn check(url: &SecretString, tls: &TlsOptions, modules: &[&'static Mod
     if let Some(rejection) = language_rejection(&client).await? {
         return Err(Error::other(rejection));
     }
+    let protection = protection_rejection(&db::unprotected_tables(&client).await?);
     let open = db::open_rights(&client).await?;
     if let Some(rejection) = schema_rejection(&schema_state(client, modules).await?) {
+        return Err(Error::other(rejection));
+    }
+    if let Some(rejection) = protection {
         return Err(Error::other(rejection));
     }
     for right in open {

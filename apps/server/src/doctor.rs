@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use backoffice_core::config::AppConfig;
-use backoffice_core::db::{TlsOptions, open_rights};
+use backoffice_core::db::{TlsOptions, open_rights, unprotected_tables};
 use backoffice_core::module::in_order;
 use backoffice_core::time::{Clock, SystemClock};
 use backoffice_core::vault::{SealedColumn, SealedState, states};
@@ -159,6 +159,7 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
         };
         check_role(report, &client, &role).await;
         check_rights(report, &client).await;
+        check_protection(report, &client).await;
         check_language(report, &client).await;
         check_writes(report, &client).await;
         check_clock(report, &client).await;
@@ -275,6 +276,21 @@ async fn check_rights(report: &mut Report, client: &Client) {
             }
         }
         Err(error) => report.add(Verdict::Fail, "rights", error.to_string()),
+    }
+}
+
+async fn check_protection(report: &mut Report, client: &Client) {
+    match unprotected_tables(client)
+        .await
+        .map(|tables| database::protection_rejection(&tables))
+    {
+        Ok(None) => report.add(
+            Verdict::Ok,
+            "protection",
+            "row-level security is forced on every table of tenants",
+        ),
+        Ok(Some(rejection)) => report.add(Verdict::Fail, "protection", rejection),
+        Err(error) => report.add(Verdict::Fail, "protection", error.to_string()),
     }
 }
 

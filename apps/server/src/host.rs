@@ -140,6 +140,8 @@ fn unused_url() -> SecretString {
 }
 
 fn compose(settings: &Settings, modules: &[&'static Module], url: SecretString) -> Result<Backoffice> {
+    // Its errors name the setting; the composition reports the same faults as its own.
+    database::parse("database.url", &url, &settings.database.tls)?;
     Composition::new(settings.to_core())
         .modules(modules)
         .compiled(&modules::compiled())

@@ -51,6 +51,12 @@ impl RateLimit {
         self.block_seconds = seconds;
         self
     }
+
+    /// Returns a time that no window lasts, with a minute for clocks that differ. A window that would end later was written while a clock was ahead, and
+    /// counts as ended.
+    fn longer_than_any(self) -> Duration {
+        Duration::seconds(i64::from(self.seconds) + i64::from(self.block_seconds)) + Duration::MINUTE
+    }
 }
 
 /// The limits in force.
@@ -262,9 +268,9 @@ impl RateLimits {
             "insert into core_rate_limits as l (key, points, window_ends_at) \
              select $1, 1, $2 + make_interval(secs => $3) from (select {ASYNC_COMMIT}) hasty \
              on conflict (key) do update set \
-               points = case when l.window_ends_at <= $2 then 1 else least(l.points, 1000000) + 1 end, \
+               points = case when l.window_ends_at <= $2 or l.window_ends_at > $7 then 1 else least(l.points, 1000000) + 1 end, \
                window_ends_at = case \
-                 when l.window_ends_at <= $2 then $2 + make_interval(secs => $3) \
+                 when l.window_ends_at <= $2 or l.window_ends_at > $7 then $2 + make_interval(secs => $3) \
                  when $6 and l.points = $4 then greatest(l.window_ends_at, $2 + make_interval(secs => $5)) \
                  else l.window_ends_at end \
              returning points, window_ends_at"
@@ -274,7 +280,8 @@ impl RateLimits {
         .bind::<Integer, _>(limit.seconds)
         .bind::<Integer, _>(limit.points)
         .bind::<Integer, _>(limit.block_seconds)
-        .bind::<Bool, _>(limit.block_seconds > 0);
+        .bind::<Bool, _>(limit.block_seconds > 0)
+        .bind::<Timestamptz, _>(call.now.after(limit.longer_than_any()));
         let counted: Counted = Prepared(statement).get_result(&mut *connection).await?;
         if counted.points <= limit.points {
             return Ok(());

@@ -55,6 +55,10 @@ impl I18nConfig {
     }
 }
 
+fn is_base_code(locale: &str) -> bool {
+    matches!(locale.len(), 2..=3) && locale.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
 /// Settings of the module, provided to handlers and to the modules that require this one.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -75,6 +79,10 @@ impl Settings {
         }
         if settings.directory.max_depth > 100 {
             return Err(ConfigError::new("directory.max_depth", "must be at most 100"));
+        }
+        if let Some(locale) = settings.i18n.locales.iter().find(|locale| !is_base_code(locale)) {
+            let reason = format!("{locale:?} is no base code of two or three lower-case letters");
+            return Err(ConfigError::new("i18n.locales", reason));
         }
         if !settings.i18n.locales.contains(&settings.i18n.default) {
             return Err(ConfigError::new("i18n.default", "must be one of i18n.locales"));

@@ -200,7 +200,7 @@ pub(super) enum OrganizationCommand {
 pub(super) enum ApiKeyCommand {
     /// Create a key; its secret is printed only once
     Create(NewApiKey),
-    /// Revoke a key; from then on all processes reject it
+    /// Revoke a key; all processes reject it within a second
     Revoke {
         /// Id of the key
         id: uuid::Uuid,
@@ -228,7 +228,7 @@ pub(super) struct NewApiKey {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RolesCommand {
-    /// Add new default grants to the seeded roles; grants that an administrator removed are not restored
+    /// Create missing roles of modules, and add new default grants to the seeded roles; grants that an administrator removed are not restored
     Sync {
         /// Tenant by id or name [default: all]
         #[arg(long)]
@@ -247,7 +247,7 @@ pub(super) enum EventsCommand {
 pub(super) enum AttachmentsCommand {
     /// Compare the files of all tenants with their objects, and the counters; fails if anything differs
     Check {
-        /// Remove objects without a file, and correct counters; files without their object are only reported
+        /// Remove objects without a file, and correct counters; files without their object, and objects of others, are only reported
         #[arg(long)]
         repair: bool,
     },

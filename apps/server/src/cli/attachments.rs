@@ -85,6 +85,13 @@ fn text(checked: &Checked, repair: bool) -> String {
     }
     let removed = if repair { ", removed" } else { "" };
     for path in &checked.unknown_objects.first {
+        // Both lists begin with the first thousand of the same paths.
+        let is_foreign = checked.foreign_objects.first.contains(path);
+        let removed = if is_foreign {
+            "; it stays, because the server did not store it"
+        } else {
+            removed
+        };
         lines.push(format!("no file refers to {path}{removed}"));
     }
     for store in &checked.unreadable_stores.first {

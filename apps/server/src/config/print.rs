@@ -87,6 +87,7 @@ fn plain(name: &str, value: &Value) -> Json {
         ValueKind::U64(number) => json!(number),
         ValueKind::Float(number) => Number::from_f64(*number).map_or(Json::Null, Json::Number),
         ValueKind::String(text) if name.ends_with("url") => json!(without_password(text)),
+        ValueKind::String(text) => json!(without_user_info(text)),
         other => json!(other.to_string()),
     }
 }
@@ -118,6 +119,18 @@ fn without_password(text: &str) -> String {
         url.set_query(Some(MASK));
     }
     url.to_string()
+}
+
+/// Masks user and password in a text that begins like a URL, such as an address or a URL with a variable. Other texts stay.
+fn without_user_info(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{scheme}://{MASK}{}", &rest[at..]),
+        None => text.to_owned(),
+    }
 }
 
 fn toml(value: &Json) -> String {
@@ -172,5 +185,11 @@ mod tests {
         assert!(text.contains("postgres://app:***@db/office"), "{text}");
         let text = lines(&[("database.url", "host=db password=hidden")]);
         assert!(!text.contains("hidden"), "{text}");
+        let text = lines(&[
+            ("auth.reset.link", "https://app:hidden@office.example/{token}?a=b@c"),
+            ("app.name", "Ready://set?a@b"),
+        ]);
+        assert!(text.contains("https://***@office.example/{token}?a=b@c"), "{text}");
+        assert!(text.contains("Ready://set?a@b"), "{text}");
     }
 }

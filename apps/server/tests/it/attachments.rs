@@ -45,6 +45,9 @@ async fn a_check_finds_files_without_objects_objects_without_files_and_wrong_cou
     let missing = json!([{"tenantId": tenant, "id": MISSING, "fileSize": 5, "objectSize": null}]);
     assert_eq!(checked["damaged"], json!({"number": 1, "first": missing}));
     assert_eq!(checked["unknownObjects"]["number"], 2);
+    assert_eq!(checked["foreignObjects"]["number"], 1);
+    let note = checked["foreignObjects"]["first"][0].as_str().expect("a path");
+    assert!(note.ends_with("/note.txt"), "{note}");
     assert_eq!(checked["wrongCounters"], json!({"number": 1, "first": [tenant]}));
 
     office.failed_json(&["attachments", "check", "--repair"]);

@@ -1,6 +1,7 @@
 //! The powers that a role has by itself, and by its memberships.
 
-use backoffice_server::database::{RolePowers, role_powers};
+use backoffice_core::db::unprotected_tables;
+use backoffice_server::database::{RolePowers, protection_rejection, role_powers};
 use backoffice_test_support::TestDatabase;
 
 const NONE: RolePowers = RolePowers {
@@ -15,7 +16,10 @@ const NONE: RolePowers = RolePowers {
 /// all tests share the server.
 async fn powers(database: &TestDatabase, statements: &str) -> (RolePowers, String) {
     let (one, other) = (format!("{}_one", database.name()), format!("{}_other", database.name()));
-    let statements = statements.replace("<one>", &one).replace("<other>", &other);
+    let statements = statements
+        .replace("<one>", &one)
+        .replace("<other>", &other)
+        .replace("<database>", database.name());
     database
         .sql(&format!("begin; {statements}; set local role \"{one}\""))
         .await;
@@ -72,6 +76,63 @@ async fn powers_of_a_membership_are_found_although_it_inherits_nothing() {
     }
     let owner = "create role \"<other>\"; create role \"<one>\" noinherit in role \"<other>\";
         alter table core_outbox_events owner to \"<other>\"";
-    let (found, _) = powers(&database, owner).await;
-    assert_eq!(found, RolePowers { owner: true, ..NONE });
+    let owner_of_database = "create role \"<one>\"; alter database \"<database>\" owner to \"<one>\"";
+    let owner_of_schema = "create role \"<one>\"; alter schema public owner to \"<one>\"";
+    for statements in [owner, owner_of_database, owner_of_schema] {
+        let (found, _) = powers(&database, statements).await;
+        assert_eq!(found, RolePowers { owner: true, ..NONE }, "{statements}");
+    }
+    for predefined in ["pg_write_all_data", "pg_execute_server_program"] {
+        let (found, _) = powers(&database, &format!("create role \"<one>\" in role {predefined}")).await;
+        let member_of = Some(predefined.to_owned());
+        assert_eq!(found, RolePowers { member_of, ..NONE });
+    }
+}
+
+#[tokio::test]
+async fn tables_that_a_restore_left_unprotected_are_found() {
+    let database = TestDatabase::create(&backoffice_server::modules::compiled()).await;
+    let found = async || {
+        unprotected_tables(database.owner())
+            .await
+            .expect("the catalogue can be read")
+    };
+    assert_eq!(found().await, [""; 0], "the migrations protect every table");
+
+    for (change, expected) in [
+        (
+            "alter table auth_users disable row level security",
+            "auth_users: no row-level security",
+        ),
+        (
+            "alter table auth_users no force row level security",
+            "auth_users: row-level security is not forced",
+        ),
+        (
+            "drop policy tenant_isolation on auth_users",
+            "auth_users: no policy tenant_isolation",
+        ),
+        (
+            "create policy everything on auth_users using (true)",
+            "auth_users: unknown policy everything",
+        ),
+        (
+            "create policy global_rows on auth_users using (true)",
+            "auth_users: unknown policy global_rows",
+        ),
+        (
+            "alter table core_jobs drop constraint core_jobs_pkey cascade",
+            "core_jobs: no primary key",
+        ),
+    ] {
+        database.sql(&format!("begin; {change}")).await;
+        assert_eq!(found().await, [expected], "{change}");
+        database.sql("rollback").await;
+    }
+    let rejection = protection_rejection(&vec!["one: no primary key".to_owned(); 7]).expect("a rejection");
+    assert!(
+        rejection.contains("restore the whole backup") && rejection.contains("and 2 more"),
+        "{rejection}"
+    );
+    assert_eq!(protection_rejection(&[]), None);
 }

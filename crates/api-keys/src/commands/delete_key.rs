@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::acl;
 use crate::model::Key;
 
-/// Deletes a key and its role links. All nodes reject the key from then on.
+/// Deletes a key and its role links. This node rejects the key at once, others within a second.
 #[derive(Debug, Clone)]
 pub struct DeleteKey {
     /// The key.

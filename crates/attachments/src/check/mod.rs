@@ -80,6 +80,8 @@ pub struct Checked {
     pub damaged: Found<Damaged>,
     /// Paths of objects to which neither a file nor an announcement refers.
     pub unknown_objects: Found<String>,
+    /// Those of them that have paths which the server does not choose: somebody else stored something there. They are only reported.
+    pub foreign_objects: Found<String>,
     /// Ids of stores that could not be read. Their files and objects are not compared.
     pub unreadable_stores: Found<Uuid>,
     /// Tenants whose counters differ from their files.
@@ -87,6 +89,17 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Adds an object to which nothing refers. Returns whether the server stored it, so that it may be removed.
+    fn add_object(&mut self, object: &FoundObject) -> bool {
+        let path = object.path.display().to_string();
+        let is_own = object.key.is_some();
+        if !is_own {
+            self.foreign_objects.add(path.clone());
+        }
+        self.unknown_objects.add(path);
+        is_own
+    }
+
     /// Returns whether nothing was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -268,8 +281,7 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
             for batch in objects::in_folder(&folder).await?.chunks(1000) {
                 let unknown = unknown(call, batch).await?;
                 for object in unknown {
-                    checked.unknown_objects.add(object.path.display().to_string());
-                    if repair && object.key.is_some() {
+                    if checked.add_object(object) && repair {
                         objects::remove(object).await?;
                     }
                 }
@@ -286,8 +298,7 @@ async fn compare_bucket(call: &Call, s3: &S3, tenant: Uuid, repair: bool, checke
     let listed: Vec<FoundObject> = listed.into_iter().map(FoundObject::in_bucket).collect();
     for batch in listed.chunks(1000) {
         for object in unknown(call, batch).await? {
-            checked.unknown_objects.add(object.path.display().to_string());
-            if repair && object.key.is_some() {
+            if checked.add_object(object) && repair {
                 let key = object.path.display().to_string();
                 let removed = s3.remove(&key, None).await;
                 removed.map_err(|error| Driver::S3(s3.clone()).failed(&error))?;

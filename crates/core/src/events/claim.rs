@@ -12,6 +12,9 @@ use crate::ids::PLATFORM_TENANT;
 use crate::platform::Runtime;
 use crate::time::Timestamp;
 
+/// Longer than any lease and any wait for the next attempt: a later time was written while a clock was ahead, and counts as past (decision 12).
+pub(super) const LONGEST_DELAY: Duration = Duration::minutes(30);
+
 /// Duration of a lease. A delivery that takes longer is repeated.
 pub(super) const LEASE: Duration = Duration::seconds(30);
 
@@ -113,8 +116,9 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp, tenants: &[Uuid]) -
             select c.tenant_id, c.id
             from core_event_cursors c
             join core_event_streams s on s.tenant_id = c.tenant_id and s.name = 'log'
-            where c.tenant_id = any($5) and c.subscriber = any($2) and c.last_seq < s.last_seq and c.next_at <= $1
-              and (c.lease_until is null or c.lease_until < $1)
+            where c.tenant_id = any($5) and c.subscriber = any($2) and c.last_seq < s.last_seq
+              and (c.attempt = 0 or c.next_at <= $1 or c.next_at > $6)
+              and (c.lease_until is null or c.lease_until < $1 or c.lease_until > $6)
             order by c.next_at, c.id
             limit 1
             for update of c skip locked
@@ -128,6 +132,7 @@ pub(super) async fn claim(runtime: &Runtime, now: Timestamp, tenants: &[Uuid]) -
     .bind::<Array<Text>, _>(platform.subscribers().names())
     .bind::<SqlUuid, _>(platform.ids().at(now))
     .bind::<Timestamptz, _>(now.after(LEASE))
-    .bind::<Array<SqlUuid>, _>(tenants);
+    .bind::<Array<SqlUuid>, _>(tenants)
+    .bind::<Timestamptz, _>(now.after(LONGEST_DELAY));
     Ok(Prepared(statement).get_result(&mut *connection).await.optional()?)
 }

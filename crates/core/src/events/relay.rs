@@ -227,7 +227,7 @@ impl Relay {
     async fn look_at_all(&mut self) -> Result<usize> {
         let now = self.runtime.platform.clock().now();
         let mut found = skip_unwanted(&self.runtime, now, None).await?;
-        let is_recent = self.met.is_some_and(|met| now < met.after(time::Duration::seconds(1)));
+        let is_recent = self.met.is_some_and(|met| is_within(now, met, time::Duration::SECOND));
         if (!is_recent || found.is_empty()) && self.create_missing_cursors(now).await? > 0 {
             found = skip_unwanted(&self.runtime, now, None).await?;
         }
@@ -284,7 +284,7 @@ impl Relay {
 
     /// Creates the cursors of tenants that were created in the last hour, or, from time to time, of all. Returns how many were missing.
     async fn create_missing_cursors(&mut self, now: Timestamp) -> Result<usize> {
-        let all = self.met_all.is_none_or(|met| met.after(ALL_TENANTS) <= now);
+        let all = self.met_all.is_none_or(|met| !is_within(now, met, ALL_TENANTS));
         let tenants = if all {
             Tenants::All
         } else {
@@ -297,6 +297,11 @@ impl Relay {
         }
         Ok(met)
     }
+}
+
+/// Returns whether less than `duration` has passed since an instant. The clock may have been set back since.
+fn is_within(now: Timestamp, since: Timestamp, duration: time::Duration) -> bool {
+    since <= now && now < since.after(duration)
 }
 
 #[cfg(test)]

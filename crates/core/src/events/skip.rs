@@ -9,6 +9,7 @@ use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use super::Subscriber;
+use super::claim::LONGEST_DELAY;
 use crate::db::Prepared;
 use crate::error::Result;
 use crate::platform::Runtime;
@@ -63,7 +64,8 @@ pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp, tenants: Op
         select tenant_id from reached where seq < stream_seq
         union
         select c.tenant_id from core_event_cursors c
-        where c.subscriber = any(array(select unnest($2))) and c.attempt > 0 and c.next_at <= $1 and (c.lease_until is null or c.lease_until < $1) and {condition}
+        where c.subscriber = any(array(select unnest($2))) and c.attempt > 0 and (c.next_at <= $1 or c.next_at > $7)
+          and (c.lease_until is null or c.lease_until < $1 or c.lease_until > $7) and {condition}
         limit $6"
     ))
     .bind::<Timestamptz, _>(now)
@@ -71,7 +73,8 @@ pub(super) async fn skip_unwanted(runtime: &Runtime, now: Timestamp, tenants: Op
     .bind::<Array<Text>, _>(patterns)
     .bind::<BigInt, _>(MOST)
     .bind::<Nullable<Array<SqlUuid>>, _>(tenants)
-    .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX));
+    .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX))
+    .bind::<Timestamptz, _>(now.after(LONGEST_DELAY));
     let found: Vec<Due> = Prepared(statement).load(&mut *connection).await?;
     Ok(found.into_iter().map(|due| due.tenant_id).collect())
 }

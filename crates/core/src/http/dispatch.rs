@@ -131,7 +131,10 @@ pub(crate) async fn run(endpoint: Endpoint, request: HttpRequest, payload: web::
         .await
         .unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
     let response = match outcome {
-        Ok(response) => response,
+        Ok(mut response) => {
+            headers::describe(&mut response, &info, request.version());
+            response
+        }
         Err(Error::Replayed(stored)) => idempotency::replay(&stored),
         Err(error) => reject(&error, &info, &call, &request),
     };

@@ -113,6 +113,8 @@ pub struct EndpointInfo {
     pub streaming: bool,
     /// Whether the response is a file with conditions and ranges.
     pub downloads: bool,
+    /// Whether clients may keep the response and ask whether it has changed.
+    pub is_kept: bool,
     /// Whether a super administrator without a selected tenant sees all tenants.
     pub across_tenants: bool,
     /// Whether a selection by cookie that the caller may not make is ignored, even for writes.
@@ -301,6 +303,7 @@ impl Routes {
             response_headers: &[],
             error_fields: Vec::new(),
             streaming: false,
+            is_kept: false,
             downloads: false,
             across_tenants: false,
             passes_over_selections: false,

@@ -88,13 +88,18 @@ struct Row {
 }
 
 const LOOK_UP: &str = "\
-select due_at <= $3 as is_due from core_schedules where tenant_id = $1 and name = $2";
+select due_at <= $3 or due_at > $4 as is_due from core_schedules where tenant_id = $1 and name = $2";
+
+/// The largest difference of clocks that is taken for normal. A schedule that is due later than this after its next interval was written while a
+/// clock was ahead, and is due at once (decision 12).
+const CLOCKS_DIFFER: time::Duration = time::Duration::minutes(10);
 
 /// A new schedule is due after its first interval. The node that changes a due row is the one that enqueues the job.
 const CLAIM: &str = "\
 insert into core_schedules as s (tenant_id, id, name, due_at, created_at, updated_at) values ($1, $2, $3, $5, $4, $4)
-on conflict (tenant_id, name) do update set due_at = excluded.due_at, updated_at = excluded.updated_at where s.due_at <= $4
-returning created_at < $4 as is_due";
+on conflict (tenant_id, name) do update set due_at = excluded.due_at, updated_at = excluded.updated_at 
+    where s.due_at <= $4 or s.due_at > $6
+returning created_at <> $4 as is_due";
 
 /// Enqueues the scheduled jobs that are due, each by one of the nodes that call this. While the job of an earlier time is open, no second one is enqueued. Returns
 /// the number of jobs that were due.
@@ -104,33 +109,40 @@ returning created_at < $4 as is_due";
 pub async fn enqueue_due(call: &Call) -> Result<usize> {
     let mut due = 0;
     for schedule in call.platform().job_kinds().schedules() {
+        let interval = interval(call, schedule);
         let known: Option<Row> = {
             let mut connection = call.database().unlogged(&Scope::system()).await?;
             let statement = sql_query(LOOK_UP)
                 .bind::<SqlUuid, _>(PLATFORM_TENANT)
                 .bind::<Text, _>(schedule.name)
-                .bind::<Timestamptz, _>(call.now);
+                .bind::<Timestamptz, _>(call.now)
+                .bind::<Timestamptz, _>(call.now.after(interval.saturating_add(CLOCKS_DIFFER)));
             Prepared(statement).get_result(&mut *connection).await.optional()?
         };
-        if known.is_none_or(|row| row.is_due) && claim(call, schedule).await? {
+        if known.is_none_or(|row| row.is_due) && claim(call, schedule, interval).await? {
             due += 1;
         }
     }
     Ok(due)
 }
 
-/// Moves the time of a schedule and enqueues its job, together. False if another node has done so, or the schedule is new.
-async fn claim(call: &Call, schedule: &Schedule) -> Result<bool> {
+/// Returns the interval of a schedule: that of its setting, or else its own.
+fn interval(call: &Call, schedule: &Schedule) -> time::Duration {
     let intervals = call.platform().provided().get::<ScheduleIntervals>();
     let set = intervals.and_then(|intervals| intervals.0.get(schedule.name).copied());
-    let every = set.unwrap_or(schedule.every);
+    set.unwrap_or(schedule.every)
+}
+
+/// Moves the time of a schedule and enqueues its job, together. False if another node has done so, or the schedule is new.
+async fn claim(call: &Call, schedule: &Schedule, every: time::Duration) -> Result<bool> {
     let mut transaction = call.database().transaction(&Scope::system()).await?;
     let statement = sql_query(CLAIM)
         .bind::<SqlUuid, _>(PLATFORM_TENANT)
         .bind::<SqlUuid, _>(call.platform().ids().at(call.now))
         .bind::<Text, _>(schedule.name)
         .bind::<Timestamptz, _>(call.now)
-        .bind::<Timestamptz, _>(call.now.after(every));
+        .bind::<Timestamptz, _>(call.now.after(every))
+        .bind::<Timestamptz, _>(call.now.after(every.saturating_add(CLOCKS_DIFFER)));
     let claimed: Option<Row> = Prepared(statement)
         .get_result(transaction.connection())
         .await

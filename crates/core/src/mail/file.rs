@@ -8,7 +8,6 @@ use lettre::message::Mailbox;
 use super::message::message;
 use super::{Mail, MailError, Mailer};
 use crate::ids::Ids;
-use crate::text::one_line;
 
 /// Writes every message to `<folder>/<id>.eml`; the ids sort by time. Only the user that runs the process can read the files: links in mails
 /// are credentials.
@@ -35,7 +34,7 @@ impl Mailer for FileMailer {
             let written = tokio::task::spawn_blocking(move || write(&folder, &name, &target, &bytes)).await;
             match written {
                 Ok(Ok(())) => {
-                    tracing::info!(mail.file = %path.display(), mail.subject = one_line(&mail.subject), "wrote a mail to a file");
+                    tracing::info!(mail.file = %path.display(), "wrote a mail to a file");
                     Ok(())
                 }
                 Ok(Err(error)) => Err(MailError(format!("{}: {error}", path.display()))),

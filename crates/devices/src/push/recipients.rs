@@ -8,6 +8,9 @@ use super::Providers;
 use super::owners::{fingerprint, owners};
 use crate::model::PUSH_TOKEN;
 
+/// The code of a device whose token another device has registered since, perhaps in another tenant. It is for the stored deliveries only.
+pub(super) const NOT_OWNER: &str = "not_owner";
+
 /// The columns of a device that a message needs. The token is sealed.
 #[derive(Debug, Clone)]
 pub(crate) struct DeviceRow {
@@ -103,7 +106,7 @@ pub(crate) async fn recipients(
             .find(|owner| owner.provider == one.provider && owner.fingerprint == *code);
         let is_own = owner.is_none_or(|owner| (owner.owner_tenant_id, owner.device_row_id) == (tenant, one.row.id));
         if !is_own {
-            one.token = Err("not_owner");
+            one.token = Err(NOT_OWNER);
         }
     }
     Ok(all)

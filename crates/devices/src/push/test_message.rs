@@ -13,7 +13,7 @@ use super::attempt::{attempt, label, obstacle};
 use super::deliveries::{self, remove_tokens};
 use super::message::{Message, Payload, base_code};
 use super::outcome::Outcome;
-use super::recipients::{Recipient, recipients};
+use super::recipients::{NOT_OWNER, Recipient, recipients};
 
 /// The type of test messages. No notification has it.
 const KIND: &str = "devices.device.test";
@@ -81,6 +81,8 @@ fn payload(locale: Option<&str>) -> Payload {
 fn tested(outcome: Outcome) -> Tested {
     let error = match outcome {
         Outcome::Sent => None,
+        // Whether another tenant has registered the token is not the caller's business (decision 40).
+        Outcome::Skipped(NOT_OWNER) => Some("not_accepted"),
         Outcome::Skipped(reason) | Outcome::Failed(reason) => Some(reason),
         Outcome::Unregistered => Some("unregistered"),
         Outcome::Retry(_) => Some("not_accepted"),

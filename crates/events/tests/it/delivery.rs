@@ -102,6 +102,26 @@ async fn job_1_a_relay_that_dies_before_its_commit_leaves_nothing_and_the_next_o
 }
 
 #[actix_web::test]
+async fn a_clock_that_was_ahead_delays_no_event() {
+    let app = app().await;
+    let present = app.now();
+    app.advance(Span::days(400));
+    announce_in(&app, A, None, created(1)).await;
+    announce_in(&app, A, None, created(2).with("fails", true)).await;
+    Fragile::of(&app).fails(true);
+    app.deliver_events().await;
+    Fragile::of(&app).fails(false);
+
+    app.clock().set(present);
+    announce_in(&app, A, None, created(3)).await;
+    app.deliver_events().await;
+
+    let all = [(1, 1), (2, 1), (3, 1)];
+    assert_eq!(effects(&app, A, "counter").await, all);
+    assert_eq!(effects(&app, A, "fragile").await, all, "nor does a failed attempt");
+}
+
+#[actix_web::test]
 async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put_aside() {
     let app = app().await;
     Fragile::of(&app).fails(true);

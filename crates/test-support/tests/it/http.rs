@@ -163,6 +163,16 @@ async fn a_limit_counts_per_address_and_ends_with_its_window() {
 
     app.advance(Duration::seconds(60));
     assert_eq!(call(&other, "10.0.0.1").await.status, 200);
+
+    assert_eq!(call(&app, "10.0.0.2").await.status, 200);
+    app.advance(-Duration::hours(1));
+    for expected in [200, 200, 429] {
+        let response = call(&app, "10.0.0.2").await;
+        assert_eq!(
+            response.status, expected,
+            "a window lasts no longer if the clock was ahead"
+        );
+    }
 }
 
 #[actix_web::test]

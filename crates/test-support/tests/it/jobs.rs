@@ -456,3 +456,21 @@ async fn a_scheduled_job_is_enqueued_once_by_all_nodes_whenever_it_is_due() {
     );
     assert_eq!((app.run_jobs().await, counts.days.load(Ordering::SeqCst)), (1, 2));
 }
+
+#[actix_web::test]
+async fn a_clock_that_was_ahead_stops_no_schedule() {
+    let app = TestApp::builder(&[&MODULE]).build().await;
+    let present = app.now();
+    let look = async || enqueue_due(&Call::internal(app.runtime())).await.expect("read");
+    assert_eq!(look().await, 0);
+    app.advance(Duration::days(400));
+    assert_eq!(look().await, 1);
+
+    // As far as the clocks of two nodes may differ, a time is taken for right.
+    app.advance(-Duration::minutes(9));
+    assert_eq!(look().await, 0);
+    app.clock().set(present.after(Duration::SECOND));
+
+    assert_eq!(look().await, 1);
+    assert_eq!(look().await, 0, "its next time is one interval later");
+}

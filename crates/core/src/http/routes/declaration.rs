@@ -147,6 +147,12 @@ impl Declaration<'_> {
         self.change(|info| info.streaming = true)
     }
 
+    /// Declares that clients may keep the response and ask whether it has changed: it and its 304 have `Cache-Control: private, no-cache` instead
+    /// of `no-store`.
+    pub fn kept(self) -> Self {
+        self.change(|info| info.is_kept = true)
+    }
+
     /// Declares that the response is a file of one of these content types, with the conditions and ranges that
     /// [`Conditions`](crate::http::Conditions) evaluates.
     pub fn downloads(self, media: &'static [&'static str]) -> Self {

@@ -48,7 +48,15 @@ async fn dev_5_a_token_gets_only_the_messages_of_the_tenant_that_registered_it_l
         ]
     );
     // The response to the first tenant is the same as before: it learns nothing of the other one.
-    assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushEnabled"], true);
+    let device = fixture.devices(&fixture.a.token).await.remove(0);
+    assert_eq!(device["pushEnabled"], true);
+    let path = format!("{}/test-push", crate::fixture::one(&device));
+    let (status, tested) = fixture.app.post(&fixture.a.token, &path, json!({})).await;
+    assert_eq!(
+        (status, tested),
+        (200, json!({"status": "failed", "error": "not_accepted"}))
+    );
+    assert_eq!(service.take().len(), 0, "nor does a test message arrive");
 
     fixture.register(&fixture.a.token, phone("other phone")).await;
     fixture.push(done(fixture.a.admin, "C")).await;
