@@ -80,7 +80,7 @@ pub struct Checked {
     pub damaged: Found<Damaged>,
     /// Paths of objects to which neither a file nor an announcement refers.
     pub unknown_objects: Found<String>,
-    /// Those of them that have paths which the server does not choose: somebody else stored something there. They are only reported.
+    /// Those of them that have paths which the server does not choose: an operator or another program stored something there. They are only reported.
     pub foreign_objects: Found<String>,
     /// Ids of stores that could not be read. Their files and objects are not compared.
     pub unreadable_stores: Found<Uuid>,
