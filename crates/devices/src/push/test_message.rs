@@ -82,10 +82,9 @@ fn tested(outcome: Outcome) -> Tested {
     let error = match outcome {
         Outcome::Sent => None,
         // Whether another tenant has registered the token is not the caller's business (decision 40).
-        Outcome::Skipped(NOT_OWNER) => Some("not_accepted"),
+        Outcome::Retry(_) | Outcome::Skipped(NOT_OWNER) => Some("not_accepted"),
         Outcome::Skipped(reason) | Outcome::Failed(reason) => Some(reason),
         Outcome::Unregistered => Some("unregistered"),
-        Outcome::Retry(_) => Some("not_accepted"),
         Outcome::Stopped(_) => Some("provider_rejects_keys"),
     };
     Tested {
