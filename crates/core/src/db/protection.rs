@@ -32,9 +32,9 @@ where c.relnamespace = to_regnamespace(current_schema()) and c.relkind in ('r', 
   and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
 order by 1";
 
-/// Returns the tables of the schema that lack what separates the tenants: row-level security that is forced, the policy of the tenant and no further one, a primary
-/// key, and partitions. Each entry names a table and what it lacks. The list is empty for a schema that the migrations created, and for an
-/// empty one.
+/// Returns the tables of the schema that lack what separates the tenants: row-level security that is forced, the policy of the tenant and none that the
+/// platform does not know, a primary key, and partitions. Each entry names a table and what it lacks. The list is empty for a schema that the
+/// migrations created, and for an empty schema.
 ///
 /// # Errors
 /// When the database can't be reached.
