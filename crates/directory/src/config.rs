@@ -81,7 +81,7 @@ impl Settings {
             return Err(ConfigError::new("directory.max_depth", "must be at most 100"));
         }
         if let Some(locale) = settings.i18n.locales.iter().find(|locale| !is_base_code(locale)) {
-            let reason = format!("{locale:?} is no base code of two or three lower-case letters");
+            let reason = format!("each must have two or three lower-case letters, but {locale:?} does not");
             return Err(ConfigError::new("i18n.locales", reason));
         }
         if !settings.i18n.locales.contains(&settings.i18n.default) {
@@ -94,6 +94,21 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn base_codes_have_two_or_three_lower_case_letters() {
+        for (locale, expected) in [
+            ("en", true),
+            ("fil", true),
+            ("en-GB", false),
+            ("EN", false),
+            ("e", false),
+            ("xx!", false),
+            ("", false),
+        ] {
+            assert_eq!(is_base_code(locale), expected, "{locale}");
+        }
+    }
 
     #[test]
     fn the_locales_of_a_tenant_begin_with_the_chosen_one() {

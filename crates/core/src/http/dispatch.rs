@@ -132,7 +132,7 @@ pub(crate) async fn run(endpoint: Endpoint, request: HttpRequest, payload: web::
         .unwrap_or_else(|_panic| Err(Error::internal("a handler panicked")));
     let response = match outcome {
         Ok(mut response) => {
-            headers::describe(&mut response, &info, request.version());
+            headers::follow_declaration(&mut response, &info, request.version());
             response
         }
         Err(Error::Replayed(stored)) => idempotency::replay(&stored),

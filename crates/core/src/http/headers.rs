@@ -26,7 +26,7 @@ pub const COMMON: [(HeaderName, HeaderValue); 3] = [
 
 /// Lets clients keep the response if its endpoint declares that. A body of unknown length ends with the connection for HTTP/1.0, which knows no
 /// chunks (RFC 9112, 6.1).
-pub(super) fn describe(response: &mut HttpResponse, info: &EndpointInfo, version: Version) {
+pub(super) fn follow_declaration(response: &mut HttpResponse, info: &EndpointInfo, version: Version) {
     if info.is_kept {
         response.headers_mut().insert(CACHE_CONTROL, KEPT);
     }
