@@ -17,6 +17,7 @@ mod catalog;
 mod collections;
 mod composed;
 mod composition;
+mod concurrent_deletions;
 mod customers;
 mod database_rights;
 mod devices;

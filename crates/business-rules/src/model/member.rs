@@ -53,16 +53,22 @@ pub(super) enum By {
     Set,
 }
 
-/// Adds the members that are deleted and restored with the resources of snapshots.
+/// Adds the members that are deleted and restored with the resources of snapshots, locked until the end of the transaction so that the snapshots
+/// show exactly what is deleted.
 pub(super) async fn with_members(tx: &mut Tx<'_>, by: By, snapshots: Snapshots) -> Result<Snapshots> {
     let ids: Vec<Uuid> = snapshots.keys().copied().collect();
-    let rows = members::table.filter(members::tenant_id.eq(tx.tenant())).into_boxed();
-    let rows = match by {
-        By::Rule => rows.filter(members::rule_id.one_of(ids)),
-        By::Set => rows.filter(members::set_id.one_of(ids)),
-    };
+    let rows = members::table.filter(members::tenant_id.eq(tx.tenant()));
     let rows = rows.order(members::id).select(SetMember::as_select());
-    let rows: Vec<SetMember> = rows.load(tx.conn()).await?;
+    let rows: Vec<SetMember> = match by {
+        By::Rule => {
+            let of_rules = rows.filter(members::rule_id.one_of(ids));
+            of_rules.for_no_key_update().load(tx.conn()).await?
+        }
+        By::Set => {
+            let of_sets = rows.filter(members::set_id.one_of(ids));
+            of_sets.for_no_key_update().load(tx.conn()).await?
+        }
+    };
     let owner = |member: &SetMember| match by {
         By::Rule => member.rule_id,
         By::Set => member.set_id,

@@ -52,7 +52,7 @@ pub(super) async fn check_parent(tx: &mut Tx<'_>, category: &Category) -> Result
 
 /// Replaces the categories of a stored product; links that remain keep their ids. Returns whether something changed.
 pub(super) async fn assign_categories(tx: &mut Tx<'_>, product_id: Uuid, requested: &BTreeSet<Uuid>) -> Result<bool> {
-    let stored = Links::OfProducts.load(tx, &[product_id]).await?;
+    let stored = Links::of_products(tx, &[product_id]).await?;
     let is_stored = |id: &Uuid| stored.iter().any(|link| link.category_id == *id);
     let added: Vec<Uuid> = requested.iter().copied().filter(|id| !is_stored(id)).collect();
     if added.is_empty() && stored.len() == requested.len() {

@@ -59,7 +59,7 @@ impl Entity for Category {
         if depth == Depth::Own || snapshots.is_empty() {
             return Ok(snapshots);
         }
-        let links = Links::OfCategories.load(tx, ids).await?;
+        let links = Links::lock_of_categories(tx, ids).await?;
         let deep = |(id, snapshot): (Uuid, Snapshot)| {
             let own: Vec<_> = links.iter().filter(|link| link.category_id == id).collect();
             Ok((id, snapshot.with_children(LINK_KIND, &own)?))

@@ -6,7 +6,8 @@ use backoffice_core::{Result, Timestamp};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{
-    ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, delete, insert_into, sql_query,
+    ExpressionMethods, Insertable, QueryDsl, Queryable, QueryableByName, Selectable, SelectableHelper, delete,
+    insert_into, sql_query,
 };
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
@@ -22,11 +23,18 @@ const FEW: usize = 4;
 /// Rows of one insertion: a statement has at most 65,535 parameters.
 const CHUNK: usize = 5000;
 
+/// The query for the products of a tenant ($1) with links to categories ($2). It locks them in the order in which commands on products lock them.
+const LOCKED_PRODUCTS: &str = "\
+select id from catalog_products
+where tenant_id = $1
+  and id in (select product_id from catalog_product_categories where tenant_id = $1 and category_id = any(array(select unnest($2::uuid[]))))
+order by id for update";
+
 /// The name of the links in snapshots.
 pub(super) const LINK_KIND: &str = "catalog.product_category";
 
 /// A link between a product and a category.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, QueryableByName, Selectable, Insertable, Serialize, Deserialize)]
 #[diesel(table_name = links, treat_none_as_default_value = false, check_for_backend(Pg))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LinkRow {
@@ -46,19 +54,32 @@ pub(crate) enum Links {
 }
 
 impl Links {
-    /// Loads the links of these products or categories, ordered by id.
-    pub(crate) async fn load(self, tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Vec<LinkRow>> {
+    /// Loads the links of these products, ordered by id.
+    pub(crate) async fn of_products(tx: &mut Tx<'_>, products: &[Uuid]) -> Result<Vec<LinkRow>> {
         let tenant = tx.tenant();
-        let rows = links::table
+        Ok(links::table
             .filter(links::tenant_id.eq(tenant))
+            .filter(links::product_id.one_of(products))
             .order(links::id)
             .select(LinkRow::as_select())
-            .into_boxed();
-        let rows = match self {
-            Self::OfProducts => rows.filter(links::product_id.one_of(ids)),
-            Self::OfCategories => rows.filter(links::category_id.one_of(ids)),
-        };
-        Ok(rows.load(tx.conn()).await?)
+            .load(tx.conn())
+            .await?)
+    }
+
+    /// Loads the links of these categories, ordered by id. Locks their products and then the links until the end of the transaction, so that the
+    /// snapshot shows exactly what is deleted: a link that another transaction has deleted is left out after the wait for its product. The locked
+    /// categories take no new links.
+    pub(crate) async fn lock_of_categories(tx: &mut Tx<'_>, categories: &[Uuid]) -> Result<Vec<LinkRow>> {
+        let tenant = tx.tenant();
+        let statement = sql_query(format!(
+            "with shown as ({LOCKED_PRODUCTS}) \
+             select tenant_id, id, product_id, category_id, created_at, updated_at from catalog_product_categories \
+             where tenant_id = $1 and category_id = any(array(select unnest($2::uuid[]))) and product_id in (select id from shown) \
+             order by id for update"
+        ))
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(categories);
+        Ok(Prepared(statement).load(tx.conn()).await?)
     }
 
     /// Replaces the links of these products or categories by the requested ones, with their ids. Leaves out links whose other end is missing
@@ -104,20 +125,14 @@ impl Links {
         Ok(named.collect())
     }
 
-    /// Advances `updated_at` of the products with links to these categories, because a deletion or its undo changes their sets. Locks the products in
-    /// the order in which commands on products lock them.
+    /// Advances `updated_at` of the products with links to these categories, because a deletion or its undo changes their sets.
     pub(crate) async fn touch_products(tx: &mut Tx<'_>, categories: &[Uuid]) -> Result<()> {
         let (tenant, now) = (tx.tenant(), tx.now());
-        let statement = sql_query(
-            "with shown as ( \
-                 select id from catalog_products \
-                 where tenant_id = $1 \
-                   and id in (select product_id from catalog_product_categories where tenant_id = $1 and category_id = any(array(select unnest($2::uuid[])))) \
-                 order by id for update \
-             ) \
+        let statement = sql_query(format!(
+            "with shown as ({LOCKED_PRODUCTS}) \
              update catalog_products p set updated_at = greatest($3, p.updated_at + interval '1 millisecond') \
-             from shown where p.tenant_id = $1 and p.id = shown.id",
-        )
+             from shown where p.tenant_id = $1 and p.id = shown.id"
+        ))
         .bind::<SqlUuid, _>(tenant)
         .bind::<Array<SqlUuid>, _>(categories)
         .bind::<Timestamptz, _>(now);

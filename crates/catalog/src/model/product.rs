@@ -77,7 +77,7 @@ impl Entity for Product {
         if snapshots.is_empty() {
             return Ok(snapshots);
         }
-        let links = Links::OfProducts.load(tx, ids).await?;
+        let links = Links::of_products(tx, ids).await?;
         let tree = match depth {
             Depth::Own => None,
             Depth::Tree => Some((

@@ -35,7 +35,8 @@ impl ClearedReference {
     }
 }
 
-/// Returns the references of people to these companies.
+/// Returns the references of people to these companies. Locks the people until the end of the transaction, so that the snapshot shows exactly what
+/// is cleared.
 pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec<ClearedReference>> {
     let tenant = tx.tenant();
     let found: Vec<(Uuid, Option<Uuid>)> = people::table
@@ -43,6 +44,7 @@ pub(super) async fn people_of(tx: &mut Tx<'_>, companies: &[Uuid]) -> Result<Vec
         .filter(people::company_id.one_of(companies))
         .order(people::id)
         .select((people::id, people::company_id))
+        .for_no_key_update()
         .load(tx.conn())
         .await?;
     let reference = |(id, company): (Uuid, Option<Uuid>)| {

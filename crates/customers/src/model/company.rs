@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::cleared::{self, ClearedReference};
-use super::deal_sets::{COMPANIES, End};
+use super::deal_sets::COMPANIES;
 use super::restored_owners::{self, HasOwner};
 use super::{COMPANY, PERSON, party};
 use crate::schema::customers_companies as companies;
@@ -84,8 +84,9 @@ impl Entity for Company {
         let tree = match depth {
             Depth::Own => None,
             Depth::Tree => {
-                let links = COMPANIES.links(tx, End::Party, ids).await?;
-                Some((links, cleared::people_of(tx, ids).await?))
+                // People before deals, as the deletion of a person locks them.
+                let people = cleared::people_of(tx, ids).await?;
+                Some((COMPANIES.lock_links(tx, ids).await?, people))
             }
         };
         party::snapshots(&COMPANIES, &rows, tree.as_ref())

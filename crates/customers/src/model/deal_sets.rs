@@ -84,20 +84,41 @@ struct Deleted {
 impl DealSet {
     /// Returns the links of these deals, ordered by id.
     pub(crate) async fn links_of(&self, tx: &mut Tx<'_>, deals: &[Uuid]) -> Result<Vec<Link>> {
-        self.links(tx, End::Deal, deals).await
-    }
-
-    /// Returns the links at these ends, ordered by id.
-    pub(crate) async fn links(&self, tx: &mut Tx<'_>, end: End, ids: &[Uuid]) -> Result<Vec<Link>> {
         let Self { table, column, .. } = self;
         let tenant = tx.tenant();
         let statement = sql_query(format!(
             "select id, deal_id, {column} as party_id, created_at from {table} \
-             where tenant_id = $1 and {} = any(array(select unnest($2::uuid[]))) order by id",
-            self.column_of(end)
+             where tenant_id = $1 and deal_id = any(array(select unnest($2::uuid[]))) order by id"
         ));
-        let statement = statement.bind::<SqlUuid, _>(tenant).bind::<Array<SqlUuid>, _>(ids);
+        let statement = statement.bind::<SqlUuid, _>(tenant).bind::<Array<SqlUuid>, _>(deals);
         Ok(Prepared(statement).load(tx.conn()).await?)
+    }
+
+    /// Returns the links of these parties, ordered by id. Locks their deals and then the links until the end of the transaction, so that the snapshot
+    /// shows exactly what is deleted: a link that another transaction has deleted is left out after the wait for its deal. The locked parties take no
+    /// new links.
+    pub(crate) async fn lock_links(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<Vec<Link>> {
+        let Self { table, column, .. } = self;
+        let tenant = tx.tenant();
+        let statement = sql_query(format!(
+            "with shown as ({}) \
+             select id, deal_id, {column} as party_id, created_at from {table} \
+             where tenant_id = $1 and {column} = any(array(select unnest($2::uuid[]))) and deal_id in (select id from shown) \
+             order by id for update",
+            self.locked_deals()
+        ));
+        let statement = statement.bind::<SqlUuid, _>(tenant).bind::<Array<SqlUuid>, _>(parties);
+        Ok(Prepared(statement).load(tx.conn()).await?)
+    }
+
+    /// The query for the deals of a tenant ($1) that link to parties ($2). It locks them in the order in which commands on deals lock them.
+    fn locked_deals(&self) -> String {
+        let Self { table, column, .. } = self;
+        format!(
+            "select id from customers_deals \
+             where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any(array(select unnest($2::uuid[])))) \
+             order by id for update"
+        )
     }
 
     fn column_of(&self, end: End) -> &'static str {
@@ -149,19 +170,14 @@ impl DealSet {
         Ok(())
     }
 
-    /// Advances `updated_at` of the deals that link to these parties, because a deletion or its undo changes their sets. Locks the deals in the order
-    /// in which commands on deals lock them.
+    /// Advances `updated_at` of the deals that link to these parties, because a deletion or its undo changes their sets.
     pub(crate) async fn touch_deals(&self, tx: &mut Tx<'_>, parties: &[Uuid]) -> Result<()> {
-        let Self { table, column, .. } = self;
         let (tenant, now) = (tx.tenant(), tx.now());
         let statement = sql_query(format!(
-            "with shown as ( \
-                 select id from customers_deals \
-                 where tenant_id = $1 and id in (select deal_id from {table} where tenant_id = $1 and {column} = any(array(select unnest($2::uuid[])))) \
-                 order by id for update \
-             ) \
+            "with shown as ({}) \
              update customers_deals d set updated_at = greatest($3, d.updated_at + interval '1 millisecond') \
-             from shown where d.tenant_id = $1 and d.id = shown.id"
+             from shown where d.tenant_id = $1 and d.id = shown.id",
+            self.locked_deals()
         ));
         let statement = statement
             .bind::<SqlUuid, _>(tenant)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::deal_sets::{COMPANIES, End, PEOPLE};
+use super::deal_sets::{COMPANIES, PEOPLE};
 use super::restored_owners::{self, HasOwner};
 use super::{COMPANY, PERSON, party};
 use crate::schema::{customers_companies as companies, customers_people as people};
@@ -81,7 +81,7 @@ impl Entity for Person {
         }
         let tree = match depth {
             Depth::Own => None,
-            Depth::Tree => Some((PEOPLE.links(tx, End::Party, ids).await?, Vec::new())),
+            Depth::Tree => Some((PEOPLE.lock_links(tx, ids).await?, Vec::new())),
         };
         party::snapshots(&PEOPLE, &rows, tree.as_ref())
     }

@@ -103,7 +103,8 @@ impl UserSidebar {
 pub(crate) struct RoleSidebar(Vec<RoleSidebarPreference>);
 
 impl RoleSidebar {
-    /// Loads the rows of these roles: one statement. Deleting a role deletes them by the foreign key.
+    /// Loads the rows of these roles: one statement. Deleting a role deletes them by the foreign key. They are locked until the end of the
+    /// transaction, so that the snapshot shows exactly what is deleted.
     pub(crate) async fn load(tx: &mut Tx<'_>, roles: &[Uuid]) -> Result<Self> {
         let (tenant, scope) = (tx.tenant(), tx.scope());
         let rows = role_preferences::table
@@ -112,6 +113,7 @@ impl RoleSidebar {
             .filter(role_preferences::role_id.one_of(roles))
             .order((role_preferences::id, role_preferences::tenant_id))
             .select(RoleSidebarPreference::as_select())
+            .for_no_key_update()
             .load(tx.conn())
             .await?;
         Ok(Self(rows))

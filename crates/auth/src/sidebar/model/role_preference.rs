@@ -1,7 +1,7 @@
 //! The sidebar settings that a tenant has for a role in a locale.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Tx};
-use backoffice_core::db::{Recurring, ReplaceRow};
+use backoffice_core::db::{KeyColumn, Recurring, ReplaceRow};
 use backoffice_core::{Result, Timestamp};
 use diesel::sql_types::{Array, Text};
 use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper, sql_query};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::roles::model::Role;
 use crate::schema::auth_role_sidebar_preferences as preferences;
 use crate::sidebar::SidebarSettings;
-use crate::stored::{parent_in, rows_of, snapshots, stored_rows, written_rows};
+use crate::stored::{parent_in, restored_rows, rows_of, snapshots, written_rows};
 
 /// The sidebar settings of a role in a tenant: a row of `auth_role_sidebar_preferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]
@@ -41,7 +41,8 @@ impl Entity for RoleSidebarPreference {
     const KIND: &'static str = "auth.role_sidebar_preference";
     const NOT_FOUND: &'static str = Role::NOT_FOUND;
 
-    /// Takes advisory locks instead of row locks: the row may not exist yet, and a tenant can't lock a global role.
+    /// Takes advisory locks instead of row locks: the row may not exist yet, and a tenant can't lock a global role. `load` locks the rows that
+    /// exist.
     async fn lock(locker: Locker<'_>, ids: &[Uuid]) -> Result<Vec<LockedRow>> {
         let tenant = locker.tenant();
         let mut names: Vec<String> = ids.iter().map(|id| format!("{}:{tenant}:{id}", Self::KIND)).collect();
@@ -56,7 +57,19 @@ impl Entity for RoleSidebarPreference {
         Ok(ids.iter().map(|id| LockedRow::new(*id, tenant)).collect())
     }
 
-    stored_rows!(preferences);
+    /// Locks the stored rows, so that a change of a row and the deletion of its role see each other's result.
+    async fn load(tx: &mut Tx<'_>, ids: &[Uuid], _depth: Depth) -> Result<Snapshots> {
+        let tenant = tx.tenant();
+        let rows = preferences::table
+            .filter(preferences::tenant_id.eq(tenant))
+            .filter(preferences::id.one_of(ids))
+            .order(preferences::id)
+            .select(Self::as_select())
+            .for_no_key_update();
+        snapshots(&rows.load(tx.conn()).await?, |row: &Self| row.id)
+    }
+
+    restored_rows!(preferences);
 
     fn parent(snapshot: &Snapshot) -> Option<EntityRef> {
         parent_in(snapshot, "roleId", Role::KIND)
