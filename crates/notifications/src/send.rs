@@ -53,7 +53,7 @@ impl Severity {
 pub struct New {
     /// The type. Its name begins with the name of the module that sends it.
     pub notification_type: NotificationType,
-    /// The user. Inactive and deleted ones, and those who have switched the type off, get none.
+    /// The user. Inactive and deleted ones, those of a deleted tenant, and those who have switched the type off, get none.
     pub recipient: Uuid,
     /// Values for the texts. They are shown to the recipient only.
     pub params: Map<String, Value>,
@@ -242,7 +242,8 @@ impl Rows {
     }
 }
 
-/// Rows are locked in the order of their recipients, so that two transactions do not wait for each other.
+/// Rows are locked in the order of their recipients, so that two transactions do not wait for each other. The platform, whose users get notifications
+/// too, has no row among the tenants.
 const WRITE: &str = "\
 with wanted as (
     select * from unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
@@ -254,6 +255,7 @@ with wanted as (
     join auth_users u on u.tenant_id = $1 and u.id = w.recipient and u.is_active and u.deleted_at is null
     left join notifications_preferences p on p.tenant_id = $1 and p.user_id = w.recipient and p.type = w.type
     where coalesce(p.in_app, w.in_app)
+        and not exists (select from directory_tenants t where t.tenant_id = $1 and t.id = $1 and t.deleted_at is not null)
 ), written as (
     insert into notifications_notifications as n (tenant_id, id, organization_id, recipient_user_id, type, params, title, body, severity,
         source_module, source_entity_type, source_entity_id, link_href, group_key, status, expires_at, created_at, updated_at)

@@ -103,6 +103,28 @@ impl TwoTenants {
         id
     }
 
+    /// Deletes the tenant Alpha as the super administrator.
+    ///
+    /// # Panics
+    /// If the request is rejected.
+    pub async fn delete_alpha(&self) {
+        let path = format!("/directory/tenants?id={}", self.a.id);
+        let deleted = self.app.delete(&self.root, &path, Value::Null).await;
+        assert_eq!(deleted, (200, json!({"ok": true})));
+    }
+
+    /// Brings the deleted tenant Alpha back, as an operator does in the database.
+    ///
+    /// # Panics
+    /// If the tenant is not deleted.
+    pub async fn restore_alpha(&self) {
+        let restore = format!(
+            "update directory_tenants set deleted_at = null where id = '{}' and deleted_at is not null",
+            self.a.id
+        );
+        assert_eq!(self.app.sql(&restore).await, 1);
+    }
+
     /// Replaces the grants of a role.
     ///
     /// # Panics

@@ -9,13 +9,6 @@ use crate::fixture::{Fixture, account};
 const ROLES: &str = "/auth/roles";
 const USERS: &str = "/auth/users";
 
-/// Deletes the tenant Alpha.
-async fn delete_alpha(fixture: &Fixture) {
-    let path = format!("/directory/tenants?id={}", fixture.a.id);
-    let deleted = fixture.app.delete(&fixture.root, &path, Value::Null).await;
-    assert_eq!(deleted, (200, json!({"ok": true})));
-}
-
 #[actix_web::test]
 async fn users_and_roles_of_a_deleted_tenant_are_not_found() {
     let fixture = Fixture::new().await;
@@ -34,7 +27,7 @@ async fn users_and_roles_of_a_deleted_tenant_are_not_found() {
         assert_eq!(total(path).await, 1, "{path}");
     }
 
-    delete_alpha(&fixture).await;
+    fixture.delete_alpha().await;
 
     let before = app.snapshot().await;
     let (of_user, of_role) = ("User not found", "Role not found");
@@ -105,7 +98,7 @@ async fn a_global_role_that_only_users_of_a_deleted_tenant_hold_can_be_deleted()
     let users = async || app.read(root, &path).await["items"][0]["usersCount"].clone();
     assert_eq!(users().await, 2);
 
-    delete_alpha(&fixture).await;
+    fixture.delete_alpha().await;
 
     assert_eq!(users().await, 1);
     let (held, why) = app.delete(root, &path, Value::Null).await;
@@ -129,7 +122,7 @@ async fn the_command_line_leaves_out_deleted_tenants() {
     let namesake = account(&fixture.app, tenant, organization, "admin@alpha.test", &[], false).await;
     assert!(find_account(&context, "admin@alpha.test", None).await.is_err(), "two");
 
-    delete_alpha(&fixture).await;
+    fixture.delete_alpha().await;
 
     let found = find_account(&context, "admin@alpha.test", None).await.expect("one");
     assert_eq!(found, namesake);
@@ -151,7 +144,7 @@ async fn users_of_a_deleted_tenant_get_no_mails() {
         let (status, body) = app.put(&fixture.a.token, USERS, change).await;
         assert_eq!(status, 200, "{body}");
     }
-    delete_alpha(&fixture).await;
+    fixture.delete_alpha().await;
 
     app.run_jobs().await;
 

@@ -4,7 +4,7 @@ use backoffice_core::command::{Entity, Tx};
 use backoffice_core::db::{Prepared, Recurring};
 use backoffice_core::jobs::{NewJob, enqueue, notify_after_commit};
 use backoffice_core::{Call, Result, Scope, Timestamp};
-use diesel::sql_types::{Array, BigInt, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{Insertable, QueryableByName, insert_into, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
@@ -87,13 +87,18 @@ pub(super) struct Due {
     pub(super) body: String,
     #[diesel(sql_type = Integer)]
     pub(super) attempts: i32,
+    /// Whether the tenant has been deleted since.
+    #[diesel(sql_type = Bool)]
+    pub(super) is_tenant_deleted: bool,
 }
 
 /// Returns the first deliveries of a batch that are due.
 pub(super) async fn due(call: &Call, tenant: Uuid, batch: Uuid, now: Timestamp, most: usize) -> Result<Vec<Due>> {
     let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
     let statement = sql_query(
-        "select id, organization_id, rule_id, url, method, headers, body, attempts from business_rules_webhook_deliveries \
+        "select id, organization_id, rule_id, url, method, headers, body, attempts, \
+             exists (select from directory_tenants t where t.tenant_id = $1 and t.id = $1 and t.deleted_at is not null) as is_tenant_deleted \
+         from business_rules_webhook_deliveries \
          where tenant_id = $1 and batch_id = $2 and status = 'pending' and next_attempt_at <= $3 order by next_attempt_at, id limit $4",
     )
     .bind::<SqlUuid, _>(tenant)

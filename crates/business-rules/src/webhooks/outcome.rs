@@ -33,6 +33,8 @@ pub(crate) enum Outcome {
     Rejected,
     /// The request could not be created: no attempt will succeed.
     Invalid,
+    /// The tenant was deleted: the request is not sent. This is no attempt.
+    TenantDeleted,
     /// There was no response, for this reason.
     NoResponse(&'static str),
     /// Enough requests to the host are on the way. This is no attempt.
@@ -75,6 +77,12 @@ impl Outcome {
                     due: now.after(BUSY),
                     label: "delayed",
                     ..state("pending", None)
+                };
+            }
+            Self::TenantDeleted => {
+                return State {
+                    attempts,
+                    ..state("failed", Some("tenant_deleted".to_owned()))
                 };
             }
             Self::Response { status: 200..=299, .. } => return state("sent", None),
@@ -168,6 +176,15 @@ mod tests {
         assert_eq!(seconds(&respond(429, 0, Some(120))), 120);
         assert_eq!(seconds(&respond(503, 0, Some(9999))), 3600);
         assert!(seconds(&respond(503, 0, Some(1))) >= 4);
+    }
+
+    #[test]
+    fn a_delivery_of_a_deleted_tenant_fails_without_an_attempt() {
+        let state = Outcome::TenantDeleted.state(3, NOW, &Ids::default());
+        assert_eq!(
+            (state.status, state.attempts, state.error.as_deref()),
+            ("failed", 3, Some("tenant_deleted"))
+        );
     }
 
     #[test]

@@ -41,6 +41,12 @@ impl Job for SendWebhooks {
         if due.is_empty() {
             return self.finish(work).await;
         }
+        if due.iter().any(|one| one.is_tenant_deleted) {
+            for one in &due {
+                self.note(work, one, Outcome::TenantDeleted).await?;
+            }
+            return Ok(Step::More);
+        }
         let signer = Signer::of(&call, tenant).await?;
         let opened = header_values::open(&call, tenant, due.iter().map(|one| &one.headers)).await?;
         let send = |one| attempt(&sender, (&signer, &opened), one, now);
@@ -110,7 +116,9 @@ impl SendWebhooks {
         let state = outcome.state(due.attempts, now, call.platform().ids());
         metrics::counter!("webhook_deliveries_total", "outcome" => state.label).increment(1);
         let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
-        let failed = (state.status == "failed").then(|| state.error.clone().unwrap_or_default());
+        // A deleted tenant has no users to whom a failure could be announced.
+        let is_announced = state.status == "failed" && outcome != Outcome::TenantDeleted;
+        let failed = is_announced.then(|| state.error.clone().unwrap_or_default());
         deliveries::note(chunk.connection(), (tenant, self.batch, now), &[(due, state)]).await?;
         if let Some(reason) = failed {
             report(chunk.connection(), &call, tenant, due, &reason).await?;

@@ -406,6 +406,33 @@ async fn webhooks_are_erased_after_30_days() {
 }
 
 #[actix_web::test]
+async fn a_webhook_of_a_deleted_tenant_is_not_sent_until_the_tenant_is_back() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    fixture.create(RULES, calling(&receiver.url("/"), json!({}))).await;
+    let queued = execute(&fixture, json!({})).await;
+    fixture.delete_alpha().await;
+    let stored = async || {
+        let sql = "select status, attempts, error from business_rules_webhook_deliveries";
+        fixture.app.rows(sql).await
+    };
+
+    fixture.app.run_jobs().await;
+
+    let failed = json!({"status": "failed", "attempts": 0, "error": "tenant_deleted"});
+    assert_eq!((receiver.received().len(), stored().await), (0, vec![failed]));
+    let announced = "core_outbox_events where name = 'business_rules.rule.execution_failed'";
+    assert_eq!(fixture.app.count(announced).await, 0);
+    assert_eq!(fixture.app.count("business_rules_webhook_secrets").await, 0);
+    fixture.restore_alpha().await;
+    let call = Call::internal(fixture.app.runtime());
+    let id = queued["deliveryId"].as_str().expect("an id").parse().expect("an id");
+    retry_webhook(&call, id).await.expect("queued");
+    fixture.app.run_jobs().await;
+    let sent = json!({"status": "sent", "attempts": 1, "error": null});
+    assert_eq!((receiver.received().len(), stored().await), (1, vec![sent]));
+}
+
+#[actix_web::test]
 async fn operators_list_webhooks_and_send_failed_ones_again() {
     let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
     receiver.statuses(&[410, 200]);

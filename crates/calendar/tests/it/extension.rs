@@ -7,7 +7,7 @@ use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{Fixture, WINDOWS, one};
+use crate::fixture::{Fixture, SERIES, WINDOWS, one};
 use crate::series::{create, path, series, windows};
 
 /// Creates a series with 25 windows, one each month, up to the horizon of 2028-01-05.
@@ -175,4 +175,37 @@ async fn an_extension_is_no_change_of_its_series() {
     );
     let changed = request.json(&json!({"note": "Changed"})).send().await;
     assert_eq!(changed.status, 200, "{}", changed.text());
+}
+
+#[actix_web::test]
+async fn the_series_of_a_deleted_tenant_are_extended_once_the_tenant_is_back() {
+    let fixture = Fixture::new().await;
+    monthly(&fixture).await;
+    let of_beta = series("2026-01-05", "2026-01-06", "FREQ=MONTHLY;BYMONTHDAY=5");
+    let (status, body) = fixture.app.post(&fixture.b.token, SERIES, of_beta).await;
+    assert_eq!(status, 201, "{body}");
+    fixture.delete_alpha().await;
+    let extend = async || {
+        fixture.app.advance(time::Duration::weeks(5));
+        fixture.enqueue(ExtendAllSeries::default()).await;
+        fixture.app.run_jobs().await;
+    };
+    let last_windows = async || {
+        let sql = "select s.tenant_id, max(w.series_date) as last from calendar_series s \
+            join calendar_windows w on w.tenant_id = s.tenant_id and w.series_id = s.id group by s.tenant_id";
+        let rows = fixture.app.rows(sql).await;
+        [fixture.a.id, fixture.b.id].map(|tenant| {
+            let own = rows.iter().find(|row| row["tenant_id"] == json!(tenant));
+            own.map(|row| row["last"].clone()).unwrap_or_default()
+        })
+    };
+
+    extend().await;
+    assert_eq!(last_windows().await, ["2028-01-05", "2028-02-05"]);
+    let open = "core_jobs where kind = 'calendar.series.extend_all' and state <> 'done'";
+    assert_eq!(fixture.app.count(open).await, 0);
+
+    fixture.restore_alpha().await;
+    extend().await;
+    assert_eq!(last_windows().await, ["2028-03-05"; 2]);
 }

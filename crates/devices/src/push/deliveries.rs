@@ -3,7 +3,7 @@
 use backoffice_core::command::Entity;
 use backoffice_core::db::Prepared;
 use backoffice_core::{Call, Result, Scope, Timestamp, events};
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
@@ -86,6 +86,8 @@ pub(crate) struct Due {
     pub(crate) attempts: i32,
     #[diesel(sql_type = Timestamptz)]
     pub(crate) created_at: Timestamp,
+    #[diesel(sql_type = Bool)]
+    is_tenant_deleted: bool,
     #[diesel(embed)]
     device: Columns,
 }
@@ -139,6 +141,7 @@ impl Due {
             payload: self.payload(),
             attempts: self.attempts,
             created_at: self.created_at,
+            is_tenant_deleted: self.is_tenant_deleted,
         };
         (delivery, self.device.into())
     }
@@ -157,13 +160,17 @@ pub(crate) struct Delivery {
     pub(crate) attempts: i32,
     /// The time of the notification.
     pub(crate) created_at: Timestamp,
+    /// Whether the tenant has been deleted since.
+    pub(crate) is_tenant_deleted: bool,
 }
 
 /// Returns the first deliveries of a batch that are due.
 pub(crate) async fn due(call: &Call, tenant: Uuid, batch: Uuid, now: Timestamp, most: usize) -> Result<Vec<Due>> {
     let connection = call.database().read_briefly(&Scope::tenant(tenant)).await?;
     let statement = sql_query(format!(
-        "select p.id, p.notification_id, p.payload, p.attempts, p.created_at, {DEVICE} from devices_push_deliveries p \
+        "select p.id, p.notification_id, p.payload, p.attempts, p.created_at, \
+             exists (select from directory_tenants t where t.tenant_id = $1 and t.id = $1 and t.deleted_at is not null) as is_tenant_deleted, \
+             {DEVICE} from devices_push_deliveries p \
          join devices_devices d on d.tenant_id = p.tenant_id and d.id = p.device_row_id \
          where p.tenant_id = $1 and p.batch_id = $2 and p.status = 'pending' and p.due_at <= $3 order by p.due_at, p.id limit $4"
     ))

@@ -110,6 +110,9 @@ impl SendPushes {
 impl Outgoing {
     /// Returns the outcome of a message that is not sent now.
     fn obstacle(&self, providers: &Providers, now: Timestamp) -> Option<Outcome> {
+        if self.delivery.is_tenant_deleted {
+            return Some(Outcome::Skipped("tenant_deleted"));
+        }
         if self.message.is_none() {
             return Some(Outcome::Failed("unreadable_payload"));
         }

@@ -311,6 +311,26 @@ async fn the_next_user_of_a_worker_is_reminded_of_what_has_not_started() {
 }
 
 #[actix_web::test]
+async fn a_worker_of_a_deleted_tenant_is_not_reminded() {
+    let fixture = Fixture::new().await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "08:00", "12:00"))
+        .await;
+    assert_eq!(notified(&fixture, &worker.token).await.len(), 1);
+    fixture.delete_alpha().await;
+
+    fixture.app.advance(Duration::hours(13));
+    for _ in 0..2 {
+        fixture.app.advance(Duration::minutes(1));
+        run_due(&fixture).await;
+    }
+
+    let of_type = "notifications_notifications where type = 'dispatch.assignment.reminder'";
+    assert_eq!(fixture.app.count(of_type).await, 0);
+}
+
+#[actix_web::test]
 async fn reminders_can_be_switched_off() {
     let fixture = Fixture::of(builder().config("[dispatch]\nreminder_before = '0s'\n")).await;
     let worker = worker(&fixture, "w@alpha.test").await;

@@ -1,6 +1,9 @@
 //! Sending: recipients, groups, transactions and costs.
 
+use backoffice_core::Scope;
+use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_notifications::{New, send_last};
+use backoffice_test_accounts::id_of;
 use backoffice_test_support::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -84,6 +87,42 @@ async fn only_active_users_of_the_tenant_get_notifications() {
 
     assert_eq!(fixture.app.count("notifications_notifications").await, 1);
     assert_eq!(fixture.listed(&fixture.b.token, LIST).await, [Value::Null; 0]);
+}
+
+#[actix_web::test]
+async fn users_of_a_deleted_tenant_get_no_notifications() {
+    let fixture = Fixture::new().await;
+    let new = [
+        done(fixture.a.admin, "A"),
+        New::of(MAILED, fixture.a.admin).with("name", "B"),
+    ];
+    fixture.delete_alpha().await;
+
+    assert_eq!(fixture.send(&new).await, 0);
+
+    assert_eq!(fixture.app.count("notifications_notifications").await, 0);
+    let jobs = "core_jobs where kind = 'notifications.notification.send_mails'";
+    assert_eq!(fixture.app.count(jobs).await, 0);
+    fixture.restore_alpha().await;
+    assert_eq!(fixture.send(&new).await, 2);
+}
+
+#[actix_web::test]
+async fn users_of_the_platform_get_notifications() {
+    let fixture = Fixture::new().await;
+    let sql = format!("select id from auth_users where tenant_id = '{PLATFORM_TENANT}'");
+    let root = id_of(&fixture.app.rows(&sql).await[0]);
+    let call = fixture.call();
+    let transaction = call.database().transaction(&Scope::tenant(PLATFORM_TENANT)).await;
+    let mut transaction = transaction.expect("a transaction");
+
+    let sent = send_last(transaction.connection(), &call, PLATFORM_TENANT, &[done(root, "A")]).await;
+
+    transaction.commit().await.expect("committed");
+    assert_eq!(sent.expect("sent"), 1);
+    let stored =
+        format!("notifications_notifications where tenant_id = '{PLATFORM_TENANT}' and recipient_user_id = '{root}'");
+    assert_eq!(fixture.app.count(&stored).await, 1);
 }
 
 #[actix_web::test]
@@ -208,7 +247,7 @@ async fn a_link_to_another_site_is_rejected() {
         "",
         "samples",
     ] {
-        let scope = backoffice_core::Scope::tenant(fixture.a.id);
+        let scope = Scope::tenant(fixture.a.id);
         let mut transaction = call.database().transaction(&scope).await.expect("a transaction");
         let new = New {
             link_href: Some(link.to_owned()),

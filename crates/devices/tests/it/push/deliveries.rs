@@ -59,6 +59,28 @@ async fn a_message_of_a_day_ago_and_one_for_an_unknown_provider_are_skipped() {
 }
 
 #[actix_web::test]
+async fn a_message_of_a_tenant_that_was_deleted_meanwhile_is_skipped() {
+    let (fixture, service) = (fixture().await, Service::start().await);
+    browsers(&fixture, &fixture.a.token, &service, 1).await;
+    service.respond(|_| Reply::status(201));
+    fixture.notify(fixture.a.id, &[done(fixture.a.admin, "A")]).await;
+    fixture.delete_alpha().await;
+
+    fixture.app.run_jobs().await;
+
+    let skipped = delivery("skipped", 0, Some("tenant_deleted"));
+    assert_eq!(
+        (service.take().len(), fixture.deliveries().await),
+        (0, vec![skipped.clone()])
+    );
+    fixture.restore_alpha().await;
+    fixture.app.advance(Duration::minutes(1));
+    fixture.push(done(fixture.a.admin, "B")).await;
+    assert_eq!(fixture.deliveries().await, [skipped, delivery("sent", 1, None)]);
+    assert_eq!(service.take().len(), 1);
+}
+
+#[actix_web::test]
 async fn each_device_gets_a_message_once_although_services_fail() {
     let (fixture, service) = (fixture().await, Service::start().await);
     browsers(&fixture, &fixture.a.token, &service, 40).await;
