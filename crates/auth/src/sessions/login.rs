@@ -92,6 +92,20 @@ pub(crate) async fn verified(
     Ok(matching)
 }
 
+/// Returns whether several tenants have an account with this address.
+pub(crate) async fn is_shared(call: &Call, address: &str) -> Result<bool> {
+    let scope = Scope::system();
+    let mut connection = call.database().unlogged(&scope).await?;
+    let accounts = users::table
+        .filter(scope.owns(users::tenant_id))
+        .filter(users::email_norm.eq(email::normalized(address)))
+        .filter(users::deleted_at.is_null())
+        .select(users::id)
+        .limit(2);
+    let found: Vec<Uuid> = Prepared(accounts).load(&mut *connection).await?;
+    Ok(found.len() > 1)
+}
+
 #[derive(QueryableByName)]
 struct Held {
     #[diesel(sql_type = diesel::sql_types::Bool)]

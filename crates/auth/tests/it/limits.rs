@@ -3,8 +3,9 @@
 use actix_web::http::Method;
 use backoffice_test_support::{Duration, TestResponse};
 use serde_json::json;
+use uuid::Uuid;
 
-use crate::fixture::{CONFIG, Fixture, NO_LIMITS, PASSWORD};
+use crate::fixture::{CONFIG, Fixture, NO_LIMITS, PASSWORD, account};
 
 const BEHIND_A_PROXY: &str = "[http]\nproxy_depth = 1\n";
 
@@ -87,6 +88,37 @@ async fn f5_a_sign_in_does_not_lift_the_limit_of_the_account() {
     assert_eq!(attempt(&fixture, "10.0.0.9", email, PASSWORD).await.status, 200);
 
     assert_eq!(rejected(&fixture, addresses(3), email).await, [1, 1]);
+}
+
+#[actix_web::test]
+async fn the_password_of_one_account_lifts_no_limit_of_others_with_the_address() {
+    let fixture = Fixture::with_config("").await;
+    let (app, shared) = (&fixture.app, "shared@alpha.test");
+    account(app, Some(fixture.a.id), None, shared, &[], false).await;
+    let attempt = async |email: &str, password: &str, tenant: Option<Uuid>| {
+        let body = json!({"email": email, "password": password, "tenantId": tenant});
+        let request = app.request(Method::POST, "/auth/login");
+        request.json(&body).send().await.status
+    };
+    app.advance(Duration::minutes(2));
+    for expected in [401, 401, 401, 401] {
+        assert_eq!(attempt(shared, "wrong password", None).await, expected);
+    }
+    assert_eq!(attempt(shared, PASSWORD, None).await, 200);
+    assert_eq!(attempt(shared, "wrong password", None).await, 401, "the only account");
+
+    app.advance(Duration::minutes(2));
+    account(app, Some(fixture.b.id), None, shared, &[], false).await;
+    let other = format!(
+        "update auth_users set password_hash = 'x' where tenant_id = '{}' and email_norm = '{shared}'",
+        fixture.a.id
+    );
+    app.sql(&other).await;
+    for tenant in [None, Some(fixture.b.id), None, Some(fixture.b.id), None] {
+        assert_eq!(attempt(shared, PASSWORD, tenant).await, 200);
+    }
+
+    assert_eq!(attempt(shared, "wrong password", None).await, 429);
 }
 
 #[actix_web::test]

@@ -250,8 +250,12 @@ pub(crate) async fn count_attempt(call: &Call, address: &str) -> Result<()> {
     Ok(())
 }
 
-/// Resets the client's count of attempts at an account after it sent the right password.
+/// Resets the client's count of attempts at an account after it sent the right password, unless several tenants have an account with the address:
+/// who knows the password of one of them could guess those of the others without a limit (decision 20).
 pub(crate) async fn forgive_attempts(call: &Call, address: &str) -> Result<()> {
+    if login::is_shared(call, address).await? {
+        return Ok(());
+    }
     let with_client = format!("{} {}", call.network(), account_subject(address));
     let limits = call.platform().rate_limits();
     limits.reset(call, LOGIN_BY_ACCOUNT_AND_IP, &with_client).await
