@@ -11,7 +11,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::filter::{AlertFilter, CURRENT_KIND, READ, Viewer, bound, condition, visible};
+use super::filter::{AlertFilter, CURRENT_KIND, SHOWN_READ, Viewer, bound, condition, visible};
 use crate::notify;
 
 /// Assignments of an alert that a list shows at most.
@@ -105,7 +105,7 @@ fn completed(page: &str) -> String {
 
 fn columns() -> String {
     format!(
-        "a.*, {CURRENT_KIND} as current_kind, {READ} as is_read, coalesce(a.resolved_at, case when a.expires_at <= $4 then a.expires_at end) as ended_at"
+        "a.*, {CURRENT_KIND} as current_kind, {SHOWN_READ} as is_read, coalesce(a.resolved_at, case when a.expires_at <= $4 then a.expires_at end) as ended_at"
     )
 }
 
