@@ -1,7 +1,6 @@
 //! The events of tenants with open streams, read once for all streams of this process.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,13 +34,16 @@ pub(crate) struct Reported {
 pub(crate) struct Batch {
     pub(crate) behind: i64,
     pub(crate) up_to: i64,
+    /// [`Position::returns`] when it was read.
+    pub(crate) returns: u64,
     /// The events for browsers, in order.
     pub(crate) events: Vec<Reported>,
 }
 
 impl Batch {
-    /// Reads the events after a number, up to another one or until the batch is full.
-    pub(crate) async fn read(runtime: &Runtime, tenant: Uuid, behind: i64, last: i64) -> Result<Self> {
+    /// Reads the events after a number, up to another position or until the batch is full.
+    pub(crate) async fn read(runtime: &Runtime, tenant: Uuid, behind: i64, to: Position) -> Result<Self> {
+        let last = to.reached;
         let stored = {
             let mut connection = runtime.database.read(&Scope::tenant(tenant)).await?;
             between(&mut connection, tenant, behind, last, BATCH).await?
@@ -56,17 +58,27 @@ impl Batch {
         Ok(Self {
             behind,
             up_to,
+            returns: to.returns,
             events: events.collect(),
         })
     }
+}
+
+/// How far the events of a tenant have been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Everything up to this number has been sent or is being sent.
+    pub(crate) reached: i64,
+    /// How often the numbers of the tenant went back, as after a failover to a server that lacks the last commits. Streams that have followed fewer
+    /// returns are reset.
+    pub(crate) returns: u64,
 }
 
 /// A tenant with open streams.
 #[derive(Debug)]
 struct Feed {
     news: broadcast::Sender<Arc<Batch>>,
-    /// Everything up to this number has been sent or is being sent.
-    reached: Arc<AtomicI64>,
+    position: Arc<Mutex<Position>>,
     streams: usize,
 }
 
@@ -85,7 +97,7 @@ pub(crate) struct Feeds(Mutex<Inner>);
 pub(crate) struct Subscription {
     feeds: Arc<Feeds>,
     tenant: Uuid,
-    reached: Arc<AtomicI64>,
+    position: Arc<Mutex<Position>>,
     pub(crate) news: broadcast::Receiver<Arc<Batch>>,
 }
 
@@ -99,11 +111,14 @@ impl Feeds {
         let mut inner = self.lock();
         let feed = inner.tenants.entry(tenant).or_insert_with(|| Feed {
             news: broadcast::channel(KEPT).0,
-            reached: Arc::new(AtomicI64::new(last)),
+            position: Arc::new(Mutex::new(Position {
+                reached: last,
+                returns: 0,
+            })),
             streams: 0,
         });
         feed.streams += 1;
-        let (news, reached) = (feed.news.subscribe(), Arc::clone(&feed.reached));
+        let (news, position) = (feed.news.subscribe(), Arc::clone(&feed.position));
         if !inner.is_read {
             inner.is_read = true;
             let reading = Reading {
@@ -117,30 +132,37 @@ impl Feeds {
         Subscription {
             feeds: self,
             tenant,
-            reached,
+            position,
             news,
         }
     }
 
-    fn reached(&self) -> Vec<(Uuid, i64)> {
-        let reached = |(tenant, feed): (&Uuid, &Feed)| (*tenant, feed.reached.load(Ordering::Acquire));
-        self.lock().tenants.iter().map(reached).collect()
+    fn positions(&self) -> Vec<(Uuid, Position)> {
+        let position = |(tenant, feed): (&Uuid, &Feed)| (*tenant, *lock(&feed.position));
+        self.lock().tenants.iter().map(position).collect()
     }
 
-    /// Sends a batch to the streams of its tenant. Stores the number first, so that a stream that subscribes in between knows what to read itself.
+    /// Sends a batch to the streams of its tenant. Stores the position first, so that a stream that subscribes in between knows what to read itself.
     fn send(&self, tenant: Uuid, batch: Batch) {
         if let Some(feed) = self.lock().tenants.get(&tenant) {
-            feed.reached.store(batch.up_to, Ordering::Release);
+            *lock(&feed.position) = Position {
+                reached: batch.up_to,
+                returns: batch.returns,
+            };
             // Fails if the last stream is just ending.
             let _streams = feed.news.send(Arc::new(batch));
         }
     }
 }
 
+fn lock(position: &Mutex<Position>) -> MutexGuard<'_, Position> {
+    position.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Subscription {
-    /// Returns the number after which events arrive as news; the stream reads earlier events itself.
-    pub(crate) fn reached(&self) -> i64 {
-        self.reached.load(Ordering::Acquire)
+    /// Returns the position after which events arrive as news; the stream reads earlier events itself.
+    pub(crate) fn position(&self) -> Position {
+        *lock(&self.position)
     }
 }
 
@@ -148,7 +170,7 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         let mut inner = self.feeds.lock();
         // Ignores a later feed of the same tenant.
-        let own = |feed: &&mut Feed| Arc::ptr_eq(&feed.reached, &self.reached);
+        let own = |feed: &&mut Feed| Arc::ptr_eq(&feed.position, &self.position);
         if let Some(feed) = inner.tenants.get_mut(&self.tenant).filter(own) {
             feed.streams -= 1;
             if feed.streams == 0 {
@@ -203,18 +225,33 @@ impl Reading {
 
     /// Reads in one statement which tenants have news, and the news of each of them in one more. Returns true if there may be more.
     async fn look(&self) -> Result<bool> {
-        let reached = self.feeds.reached();
-        let tenants: Vec<Uuid> = reached.iter().map(|(tenant, _)| *tenant).collect();
+        let positions = self.feeds.positions();
+        let tenants: Vec<Uuid> = positions.iter().map(|(tenant, _)| *tenant).collect();
         let last: HashMap<Uuid, i64> = {
             let mut connection = self.runtime.database.read(&Scope::system()).await?;
             last_numbers(&mut connection, &tenants).await?.into_iter().collect()
         };
         let mut has_more = false;
-        for (tenant, behind) in reached {
-            let Some(last) = last.get(&tenant).copied().filter(|last| *last > behind) else {
+        for (tenant, Position { reached, returns }) in positions {
+            let last = last.get(&tenant).copied().unwrap_or(0);
+            if last == reached {
                 continue;
-            };
-            match Batch::read(&self.runtime, tenant, behind, last).await {
+            }
+            if last < reached {
+                // The server has lost commits: the next events take their numbers again.
+                self.feeds.send(
+                    tenant,
+                    Batch {
+                        behind: last,
+                        up_to: last,
+                        returns: returns + 1,
+                        events: Vec::new(),
+                    },
+                );
+                continue;
+            }
+            let to = Position { reached: last, returns };
+            match Batch::read(&self.runtime, tenant, reached, to).await {
                 Ok(batch) => {
                     has_more |= batch.up_to < last;
                     self.feeds.send(tenant, batch);

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
-use crate::feed::{Batch, Reported, Subscription};
+use crate::feed::{Batch, Position, Reported, Subscription};
 use crate::message;
 use crate::slots::StreamSlot;
 
@@ -66,8 +66,8 @@ pub(crate) struct Live {
     names: Option<Vec<String>>,
     /// Every event up to this number has been sent, or was not for this stream.
     seq: i64,
-    /// The stream reads the events up to this number itself.
-    missed: i64,
+    /// The stream reads the events up to this position itself.
+    missed: Position,
     ready: VecDeque<Bytes>,
     spoke: Instant,
     /// Time of the last check of the credential; `None` before the first check of the stream.
@@ -98,7 +98,7 @@ impl Live {
         }
         Self {
             changes: live_caller.changes(),
-            missed: subscription.reached(),
+            missed: subscription.position(),
             live_caller,
             slot,
             subscription,
@@ -134,7 +134,7 @@ impl Live {
                 Err(error) => {
                     tracing::debug!(%error, "event stream waiting for the database");
                     // The stream reads the events up to here itself, once the caller has been checked.
-                    self.missed = self.subscription.reached();
+                    self.miss();
                     sleep(RETRY).await;
                     self.comment_if_due();
                 }
@@ -147,7 +147,12 @@ impl Live {
         let Some(checked) = self.checked else {
             return self.check().await;
         };
-        if self.seq < self.missed {
+        let position = self.subscription.position();
+        if position.returns != self.missed.returns {
+            self.reset(position);
+            return Ok(Next::GoOn);
+        }
+        if self.seq < self.missed.reached {
             let call = self.live_caller.call();
             let batch = Batch::read(&call.runtime, self.tenant, self.seq, self.missed).await?;
             return self.report(&batch).await;
@@ -159,7 +164,7 @@ impl Live {
             news = self.subscription.news.recv() => match news {
                 Ok(batch) => self.accept(&batch).await,
                 Err(RecvError::Lagged(_)) => {
-                    self.missed = self.subscription.reached();
+                    self.miss();
                     Ok(Next::GoOn)
                 }
                 Err(RecvError::Closed) => Ok(Next::End),
@@ -183,10 +188,26 @@ impl Live {
         }
     }
 
-    /// Reports a batch that was read for all streams, unless events between it and the last reported one are missing.
+    /// Starts to read the events itself that have been sent to all streams. The numbers may have gone back since: the next step resets the stream then.
+    fn miss(&mut self) {
+        self.missed.reached = self.subscription.position().reached;
+    }
+
+    /// Continues at the end of a log whose numbers have gone back: what the client knows after it no longer exists.
+    fn reset(&mut self, position: Position) {
+        self.seq = position.reached;
+        self.missed = position;
+        self.ready.push_back(message::reset(self.seq));
+    }
+
+    /// Reports a batch that was read for all streams, unless events between it and the last reported one are missing. Batches from before or after
+    /// a return of the numbers are not the stream's: the next step resets it.
     async fn accept(&mut self, batch: &Batch) -> Result<Next> {
+        if batch.returns != self.missed.returns {
+            return Ok(Next::GoOn);
+        }
         if batch.behind > self.seq {
-            self.missed = batch.up_to;
+            self.missed.reached = batch.up_to;
             return Ok(Next::GoOn);
         }
         self.report(batch).await

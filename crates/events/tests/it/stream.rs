@@ -101,6 +101,38 @@ async fn a_stream_that_missed_events_for_good_is_reset() {
     }
 }
 
+/// Sets a tenant back to the state after the event of this number, as a failover that loses commits does.
+async fn lose_after(app: &TestApp, tenant: Uuid, seq: i64) {
+    app.sql(&format!(
+        "delete from core_outbox_events where tenant_id = '{tenant}' and seq > {seq}"
+    ))
+    .await;
+    let streams =
+        format!("update core_event_streams set last_seq = {seq} where tenant_id = '{tenant}' and name = 'log'");
+    app.sql(&streams).await;
+}
+
+#[actix_web::test]
+async fn streams_are_reset_when_the_numbers_go_back() {
+    let app = app().await;
+    let mut stream = open(&app, "u", STREAM, None).await;
+    for number in 1..=5 {
+        announce_in(&app, A, None, created(number)).await;
+        stream.event().await;
+    }
+    lose_after(&app, A, 2).await;
+
+    let (seq, name, _) = stream.event().await;
+    assert_eq!((seq, name.as_str()), (2, "reset"));
+    let mut later = open(&app, "u", STREAM, None).await;
+    announce_in(&app, A, None, created(6)).await;
+    for open in [&mut stream, &mut later] {
+        let (seq, name, data) = open.event().await;
+        assert_eq!((seq, name.as_str()), (3, "sample.thing.created"));
+        assert_eq!(data["payload"]["id"], Uuid::from_u128(6).to_string());
+    }
+}
+
 #[actix_web::test]
 async fn names_choose_events() {
     let app = app().await;
