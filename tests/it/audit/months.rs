@@ -143,10 +143,10 @@ async fn entries_that_came_while_months_were_lacking_stay_together_and_are_found
 
         create(&fixture, 3).await;
         assert_eq!(places(&fixture).await[3..], lacking, "nothing is to be made");
-        create(&fixture, 5).await;
+        create(&fixture, 9).await;
         assert_eq!(places(&fixture).await[3..], [at(4, "9"), at(6, "9"), at(9, "9")]);
         entries(&fixture, &[5, 10, 12]).await;
-        create(&fixture, 11).await;
+        create(&fixture, 12).await;
         create(&fixture, 14).await;
 
         entries(&fixture, &[13, 14, 15]).await;
@@ -173,6 +173,36 @@ async fn entries_that_came_while_months_were_lacking_stay_together_and_are_found
             )
             .await;
         assert_eq!(secured[0]["n"], 0);
+    }
+}
+
+#[actix_web::test]
+async fn entries_of_a_clock_that_was_ahead_leave_the_months_before_them_to_others() {
+    for start in STARTS {
+        let fixture = started_in(start).await;
+        entries(&fixture, &[6, 9]).await;
+
+        create(&fixture, 4).await;
+        entries(&fixture, &[4, 5]).await;
+        let ahead = [at(4, "4"), at(5, "later"), at(6, "later"), at(9, "later")];
+        assert_eq!(places(&fixture).await, ahead);
+        create(&fixture, 6).await;
+        entries(&fixture, &[7]).await;
+        create(&fixture, 8).await;
+        entries(&fixture, &[8]).await;
+
+        let mut expected = vec![
+            at(4, "4"),
+            at(5, "6"),
+            at(6, "6"),
+            at(7, "7"),
+            at(8, "8"),
+            at(9, "later"),
+        ];
+        assert_eq!(places(&fixture).await, expected);
+        create(&fixture, 9).await;
+        expected[5] = at(9, "9");
+        assert_eq!(places(&fixture).await, expected, "its time has come");
     }
 }
 

@@ -48,8 +48,7 @@ pub struct Partition {
     /// `local` or `s3`.
     pub storage_driver: String,
     /// Settings of the driver, with `[redacted]` in place of credentials.
-    // Snapshots of earlier releases name it `config`.
-    #[serde(rename = "configJson", alias = "config")]
+    #[serde(rename = "configJson")]
     pub config: Option<Value>,
     /// The store of new files.
     pub store_id: Uuid,
@@ -85,6 +84,8 @@ impl Entity for Partition {
     const KIND: &'static str = PARTITION;
     /// The organization is always null, and absent from the snapshots of earlier releases.
     const VOLATILE: &'static [&'static str] = &["organizationId", "updatedAt"];
+    /// The settings. A migration renames them in the log; processes of the earlier release that run after it write the former name.
+    const FORMER_NAMES: &'static [(&'static str, &'static str)] = &[("config", "configJson")];
     const NOT_FOUND: &'static str = "Partition not found";
     const VIEW: Option<Feature> = Some(acl::VIEW);
 

@@ -3,6 +3,7 @@
 use actix_web::http::Method;
 use backoffice_test_support::TestResponse;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::s3_server::S3Server;
 use crate::{LIBRARY, NOTE, PARTITIONS, TwoTenants, fixture, fixture_with, id_of, uploaded};
@@ -13,17 +14,20 @@ const ACTIONS: &str = "/audit_logs/audit-logs/actions";
 const UP: &str = include_str!("../../migrations/2026-11-27-170000-0700_name_settings_in_the_log/up.sql");
 const DOWN: &str = include_str!("../../migrations/2026-11-27-170000-0700_name_settings_in_the_log/down.sql");
 
+/// Returns the row of a file, without the time of its last change.
+async fn row_of(fixture: &TwoTenants, id: Uuid) -> Value {
+    let sql = format!("select * from attachments_attachments where id = '{id}'");
+    let mut row = fixture.app.rows(&sql).await.remove(0);
+    row.as_object_mut().expect("a row").remove("updated_at");
+    row
+}
+
 #[actix_web::test]
 async fn entries_leave_out_hidden_columns_and_undo_keeps_them() {
     let fixture = fixture().await;
     let token = &fixture.a.token;
     let id = uploaded(&fixture, &[("tags", "old"), ("cf_a", "1")], NOTE).await;
-    let row = async || {
-        let sql = format!("select * from attachments_attachments where id = '{id}'");
-        let mut row = fixture.app.rows(&sql).await.remove(0);
-        row.as_object_mut().expect("a row").remove("updated_at");
-        row
-    };
+    let row = async || row_of(&fixture, id).await;
     let before = row().await;
 
     let body = json!({"tags": ["new"], "fileName": "other.txt", "cf_a": "2"});
@@ -54,6 +58,32 @@ async fn entries_leave_out_hidden_columns_and_undo_keeps_them() {
     assert_eq!((status, row().await), (200, before), "{body}");
     let (status, body) = fixture.app.redo(token, &changed).await;
     assert_eq!((status, row().await), (200, after), "{body}");
+}
+
+#[actix_web::test]
+async fn entries_of_earlier_releases_with_hidden_columns_are_undone_and_redone() {
+    let fixture = fixture().await;
+    let token = &fixture.a.token;
+    let id = uploaded(&fixture, &[("tags", "old")], NOTE).await;
+    let before = row_of(&fixture, id).await;
+    let path = format!("{LIBRARY}/{id}");
+    let changed = fixture
+        .app
+        .send(token, Method::PATCH, &path, json!({"tags": ["new"]}))
+        .await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let after = row_of(&fixture, id).await;
+    let hidden = r#"'{"storageKey": "former", "sha256": [1, 2], "isUtf8": false}'"#;
+    let earlier = format!(
+        "update audit_action_logs set snapshot_before = snapshot_before || {hidden}, snapshot_after = snapshot_after || {hidden} where id = '{}'",
+        changed.undoable_write().log_id
+    );
+    assert_eq!(fixture.app.sql(&earlier).await, 1);
+
+    let (status, body) = fixture.app.undo(token, &changed).await;
+    assert_eq!((status, row_of(&fixture, id).await), (200, before), "{body}");
+    let (status, body) = fixture.app.redo(token, &changed).await;
+    assert_eq!((status, row_of(&fixture, id).await), (200, after), "{body}");
 }
 
 #[actix_web::test]
@@ -121,6 +151,23 @@ impl Moved {
         self.fixture.app.rows(sql).await
     }
 
+    /// Undoes both changes, the last one first, and redoes them.
+    async fn undo_and_redo(&self) {
+        let (app, token) = (&self.fixture.app, &self.fixture.a.token);
+        for write in [&self.moved, &self.created] {
+            let (status, body) = app.undo(token, write).await;
+            assert_eq!(status, 200, "{body}");
+        }
+        assert_eq!(app.count("attachments_partitions where code = 'docs'").await, 0);
+        for write in [&self.created, &self.moved] {
+            let (status, body) = app.redo(token, write).await;
+            assert_eq!(status, 200, "{body}");
+        }
+        let moved =
+            "attachments_partitions where code = 'docs' and storage_driver = 's3' and config ->> 'bucket' = 'files'";
+        assert_eq!(app.count(moved).await, 1);
+    }
+
     /// Runs a script in a transaction of a role to which row-level security applies, as it does to the owner of the schema.
     async fn run(&self, script: &str) {
         let rights = "grant update on audit_action_logs to backoffice_app; set local role backoffice_app";
@@ -164,7 +211,6 @@ async fn entries_name_the_settings_of_a_partition_as_the_api_does() {
 #[actix_web::test]
 async fn entries_of_earlier_releases_get_the_name_of_the_settings_and_are_undone() {
     let docs = Moved::new().await;
-    let (app, token) = (&docs.fixture.app, &docs.fixture.a.token);
     let present = docs.entries().await;
 
     docs.run(DOWN).await;
@@ -186,18 +232,22 @@ async fn entries_of_earlier_releases_get_the_name_of_the_settings_and_are_undone
         assert_eq!(docs.entries().await, present);
     }
     remove_organizations(&docs.fixture).await;
-    for write in [&docs.moved, &docs.created] {
-        let (status, body) = app.undo(token, write).await;
-        assert_eq!(status, 200, "{body}");
-    }
-    assert_eq!(app.count("attachments_partitions where code = 'docs'").await, 0);
-    for write in [&docs.created, &docs.moved] {
-        let (status, body) = app.redo(token, write).await;
-        assert_eq!(status, 200, "{body}");
-    }
-    let moved =
-        "attachments_partitions where code = 'docs' and storage_driver = 's3' and config ->> 'bucket' = 'files'";
-    assert_eq!(app.count(moved).await, 1);
+    docs.undo_and_redo().await;
+}
+
+#[actix_web::test]
+async fn entries_that_an_earlier_release_writes_after_the_migration_are_undone_and_redone() {
+    let docs = Moved::new().await;
+    docs.run(DOWN).await;
+    remove_organizations(&docs.fixture).await;
+
+    docs.undo_and_redo().await;
+
+    let written = docs.entries().await;
+    // The deletion was redone last.
+    let deleted = &written.last().expect("an entry")["snapshot_before"];
+    assert!(deleted.get("configJson").is_some(), "{deleted}");
+    assert_eq!(deleted.get("config"), None, "{deleted}");
 }
 
 #[actix_web::test]

@@ -39,13 +39,6 @@ pub(super) struct AffectedResource {
     pub(super) after: Option<Value>,
 }
 
-impl AffectedResource {
-    /// Parses the snapshot before or after, as it was written.
-    pub(super) fn snapshot(value: Option<&Value>) -> Result<Option<Snapshot>> {
-        value.cloned().map(Snapshot::from_value).transpose()
-    }
-}
-
 fn by_kind(refs: impl Iterator<Item = Key>) -> BTreeMap<&'static str, BTreeSet<Uuid>> {
     let mut kinds: BTreeMap<&'static str, BTreeSet<Uuid>> = BTreeMap::new();
     for (kind, id) in refs {
@@ -294,10 +287,10 @@ impl AffectedResource {
     }
 
     /// Returns the snapshot that must be present, and the one to restore.
-    fn step(&self, direction: Direction) -> Result<(Option<Snapshot>, Option<Snapshot>)> {
+    fn step(&self, entity: &dyn AnyEntity, direction: Direction) -> Result<(Option<Snapshot>, Option<Snapshot>)> {
         let (before, after) = (
-            Self::snapshot(self.before.as_ref())?,
-            Self::snapshot(self.after.as_ref())?,
+            entity.logged_snapshot(self.before.as_ref())?,
+            entity.logged_snapshot(self.after.as_ref())?,
         );
         Ok(match direction {
             Direction::Undo => (after, before),
@@ -365,13 +358,14 @@ pub(super) fn compare(
     direction: Direction,
 ) -> Result<Option<Obstacle>> {
     for (one, key) in affected.iter().zip(keys) {
-        let (expected, _) = one.step(direction)?;
+        let entity = entity(tx.context(), key.0)?;
+        let (expected, _) = one.step(&*entity, direction)?;
         let there = present.get(key).and_then(Option::as_ref);
         let is_hidden = there.is_some() && !visible.contains(key);
         if is_hidden || (there.is_none() && expected.is_some()) {
             return Ok(Some(Obstacle::Unavailable));
         }
-        let fields = changes::differing(entity(tx.context(), key.0)?.tracking(), expected.as_ref(), there);
+        let fields = changes::differing(entity.tracking(), expected.as_ref(), there);
         if !fields.is_empty() || expected.is_some() != there.is_some() {
             return Ok(Some(Obstacle::Differs(fields)));
         }
@@ -381,7 +375,10 @@ pub(super) fn compare(
 
 /// Returns the snapshots to restore.
 pub(super) fn requested(tx: &Tx<'_>, affected: &[AffectedResource], direction: Direction) -> Result<SnapshotsByKey> {
-    let requested = |one: &AffectedResource| Ok(((known_kind(tx, &one.kind)?, one.id), one.step(direction)?.1));
+    let requested = |one: &AffectedResource| {
+        let entity = entity(tx.context(), &one.kind)?;
+        Ok(((entity.kind(), one.id), one.step(&*entity, direction)?.1))
+    };
     affected.iter().map(requested).collect()
 }
 

@@ -158,6 +158,8 @@ pub trait Entity: Send + Sync + 'static {
     const VOLATILE: &'static [&'static str] = &["updatedAt"];
     /// Columns that are in no snapshot, log entry or event: hashes, tokens.
     const SECRET: &'static [&'static str] = &[];
+    /// Fields that have other names in snapshots of earlier releases: pairs of the former name and the present one. Undo and redo read both.
+    const FORMER_NAMES: &'static [(&'static str, &'static str)] = &[];
     /// Text of a 404.
     const NOT_FOUND: &'static str;
     /// Whether each resource belongs to one user, whose commands alone change it. No other caller may undo or redo them, so `lock` may lock the
@@ -233,6 +235,11 @@ pub trait AnyEntity: Send + Sync {
     fn kind(&self) -> &'static str;
     /// See [`Entity::VOLATILE`] and [`Entity::SECRET`].
     fn tracking(&self) -> Tracking;
+    /// Parses a snapshot of the log, with the present names of its fields ([`Entity::FORMER_NAMES`]).
+    ///
+    /// # Errors
+    /// When the snapshot is not an object.
+    fn logged_snapshot(&self, snapshot: Option<&Value>) -> Result<Option<Snapshot>>;
     /// Returns the text of a 404.
     fn not_found(&self) -> &'static str;
     /// See [`Entity::IS_ORGANIZATION`].
@@ -285,6 +292,11 @@ impl<E: Entity> AnyEntity for EntityOf<E> {
             volatile: E::VOLATILE,
             secret: E::SECRET,
         }
+    }
+
+    fn logged_snapshot(&self, snapshot: Option<&Value>) -> Result<Option<Snapshot>> {
+        let snapshot = snapshot.cloned().map(Snapshot::from_value).transpose()?;
+        Ok(snapshot.map(|snapshot| snapshot.renamed(E::FORMER_NAMES)))
     }
 
     fn not_found(&self) -> &'static str {

@@ -55,6 +55,17 @@ impl Snapshot {
         self.with_field("organizationId", serde_json::json!(organization))
     }
 
+    /// Gives fields their present names: pairs of a former name and the present one.
+    #[must_use]
+    pub(super) fn renamed(mut self, names: &[(&str, &str)]) -> Self {
+        for (former, present) in names {
+            if let Some(value) = self.0.remove(*former) {
+                self.0.insert((*present).to_owned(), value);
+            }
+        }
+        self
+    }
+
     /// Parses the row of this snapshot.
     ///
     /// # Errors

@@ -284,9 +284,8 @@ impl Request {
             return Err(self.direction.unavailable());
         };
         let affected = entry.affected()?;
-        let snapshot = |value: Option<&Value>| value.cloned().map(Snapshot::from_value).transpose();
         let (from, to) = entry.snapshots(self.direction);
-        let (expected, requested) = (snapshot(from)?, snapshot(to)?);
+        let (expected, requested) = (entity.logged_snapshot(from)?, entity.logged_snapshot(to)?);
         Ok(Claimed {
             entry,
             info,

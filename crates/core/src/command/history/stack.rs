@@ -15,7 +15,7 @@ use super::entry::{Claimed, Entry};
 use crate::command::affected::{self, Direction};
 use crate::command::entity::{AnyEntity, Depth};
 use crate::command::execute::entity;
-use crate::command::snapshot::{Snapshot, Snapshots};
+use crate::command::snapshot::Snapshots;
 use crate::command::{CommandInfo, Tx, changes, versions};
 use crate::db::{Prepared, audit_action_logs as logs};
 use crate::error::Result;
@@ -95,11 +95,8 @@ impl Request {
         let mut unchanged = Vec::new();
         for candidate in &candidates {
             let expected = candidate
-                .entry
-                .snapshot_before
-                .clone()
-                .map(Snapshot::from_value)
-                .transpose()?;
+                .entity
+                .logged_snapshot(candidate.entry.snapshot_before.as_ref())?;
             let depth = candidate.info.depth() == Depth::Tree;
             let there = present
                 .get(&(candidate.info.kind, depth))
