@@ -314,3 +314,28 @@ async fn a_sign_in_is_shown_in_the_list_of_users() {
     let shown = after[0].body["items"].as_array().expect("items");
     assert!(shown.iter().any(|user| user["lastLoginAt"] != json!(null)));
 }
+
+#[actix_web::test]
+async fn a_change_after_a_restore_has_a_new_tag_while_the_clock_is_behind() {
+    let setting = Setting::new(Fixture::new().await).await;
+    let (fixture, caller) = (&setting.fixture, &setting.fixture.a.tenant_admin);
+    let (app, call) = (&fixture.app, Call::get("/auth/users"));
+    app.sql("update core_collections set updated_at = '2999-01-01' where kind in ('*', 'auth.role')")
+        .await;
+    let stored = Value::from(app.rows("select tenant_id, kind, version from core_collections").await);
+    let mut tags = BTreeSet::new();
+
+    for _ in 0..2 {
+        app.sql(&format!(
+            "update core_collections c set version = s.version
+             from jsonb_to_recordset('{stored}') as s (tenant_id uuid, kind text, version bigint)
+             where c.tenant_id = s.tenant_id and c.kind = s.kind"
+        ))
+        .await;
+        app.clock().advance(backoffice_test_support::Duration::minutes(5));
+        fixture.sign_in(&fixture.a.plain.email).await;
+        tags.insert(read(app, &call, caller).await.tag);
+    }
+
+    assert_eq!(tags.len(), 2, "{tags:?}");
+}

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use actix_web::{App, HttpServer, web};
 use backoffice_core::config::Config;
-use backoffice_core::db::TlsOptions;
 use backoffice_core::{Call, Module, Runtime, events, jobs, rate_limit, retention};
 use backoffice_server::{Composition, api, database, pages};
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,11 +31,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         env::var("CONSENT_SECRET")?
     );
     let url = env::var("DATABASE_URL")?;
-    // `build` does not connect: a role that bypasses row-level security, or a schema that is not migrated, is rejected here.
-    database::check(&url.clone().into(), &TlsOptions::default(), &MODULES).await?;
     let office = Composition::new(Config::from_toml(&config)?)
         .modules(&MODULES)
         .build(url.into())?;
+    // `build` does not connect: a role that bypasses row-level security, or a schema that is not migrated, is rejected here.
+    database::check(&office).await?;
 
     // Up to one connection for each slot of jobs, and four for the rest of the background work.
     let runtime = office.runtime(office.platform().jobs().slots() + 4);

@@ -82,11 +82,25 @@ impl Composition {
     /// # Errors
     /// When a required module is missing, a module rejects its configuration, or the URL or the maximum duration of statements is invalid.
     pub fn build(self, url: SecretString) -> Result<Backoffice> {
+        let (options, database) = self.into_options();
+        Backoffice::assemble(Platform::new(options)?, DatabaseOptions { url, ..database })
+    }
+
+    /// Checks the configuration as [`build`](Self::build) does, and changes nothing: no folder is created.
+    ///
+    /// # Errors
+    /// When a required module is missing, or a module rejects its configuration.
+    pub fn check(self) -> Result<()> {
+        let (options, _database) = self.into_options();
+        Ok(Platform::check(options)?)
+    }
+
+    fn into_options(self) -> (PlatformOptions, DatabaseOptions) {
         let mut options = PlatformOptions::new(&self.enabled, self.config);
         if let Some(compiled) = self.compiled {
             options.compiled = compiled;
         }
-        Backoffice::assemble(Platform::new(options)?, DatabaseOptions { url, ..self.database })
+        (options, self.database)
     }
 }
 
@@ -116,6 +130,11 @@ impl Backoffice {
     #[must_use]
     pub fn platform(&self) -> &Arc<Platform> {
         &self.platform
+    }
+
+    /// Returns the options of the pools.
+    pub(crate) fn database_options(&self) -> &DatabaseOptions {
+        &self.options
     }
 
     /// Maximum number of database connections of requests and background work.

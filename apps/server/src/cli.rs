@@ -68,7 +68,7 @@ async fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Worker => serve::work(settings).await?,
         Command::Attachments(command) => return modules::attachments(settings, command, output).await,
         Command::Alerts(command) => modules::conflicts(settings, command, output).await?,
-        Command::Calendar(command) => modules::zones(&command, output)?,
+        Command::Calendar(command) => modules::zones(&settings, &command, output)?,
         Command::Onboarding(command) => modules::sign_ups(settings, command, output).await?,
         Command::Webhooks(command) => modules::webhooks(settings, command, output).await?,
         Command::Jobs(command) => {

@@ -10,7 +10,8 @@ use secrecy::SecretString;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use crate::{Error, Result};
+use crate::session::PoolSession;
+use crate::{Backoffice, Error, Result};
 
 /// The powers of the application's role over the schema, its own and those that a membership gives it, inherited or with `set role`. A safe role has
 /// none of them.
@@ -169,7 +170,7 @@ pub async fn write_rejection(client: &Client) -> Result<Option<String>> {
     let setting: String = client.query_one("show transaction_read_only", &[]).await?.try_get(0)?;
     Ok((setting == "on").then(|| {
         "the server accepts no writes: it is a standby, or `default_transaction_read_only` is on; promote it, or name the \
-         primary server in database.url"
+         primary server in database.url and database.owner_url"
             .to_owned()
     }))
 }
@@ -225,23 +226,27 @@ pub fn protection_rejection(unprotected: &[String]) -> Option<String> {
     })
 }
 
-/// Rejects a database that this build must not serve: wrong role, wrong schema, tables without row-level security.
+/// Rejects a database that this platform must not serve: wrong role, wrong schema, tables without row-level security, sessions without limits of time.
 ///
 /// # Errors
 /// Describes the problem and the next step.
-pub async fn check(url: &SecretString, tls: &TlsOptions, modules: &[&'static Module]) -> Result<()> {
-    let connector = parse("database.url", url, tls)?;
-    let client = connect(&connector).await?;
-    let powers = role_powers(&client).await?;
-    if let Some(rejection) = powers.rejection(user(&connector)) {
+pub async fn check(office: &Backoffice) -> Result<()> {
+    let session = PoolSession::open(office.database_options()).await?;
+    // Sent without waiting for each other.
+    let (powers, unmet) = tokio::join!(role_powers(&session.client), session.unmet());
+    if let Some(rejection) = powers?.rejection(&session.role) {
         return Err(ConfigError::new("database.url", rejection).into());
     }
+    if let Some(rejection) = session.rejection(&unmet?.limits) {
+        return Err(Error::other(rejection));
+    }
+    let client = session.client;
     if let Some(rejection) = language_rejection(&client).await? {
         return Err(Error::other(rejection));
     }
     let protection = protection_rejection(&db::unprotected_tables(&client).await?);
     let open = db::open_rights(&client).await?;
-    if let Some(rejection) = schema_rejection(&schema_state(client, modules).await?) {
+    if let Some(rejection) = schema_rejection(&schema_state(client, office.platform().modules()).await?) {
         return Err(Error::other(rejection));
     }
     if let Some(rejection) = protection {
@@ -262,7 +267,8 @@ pub fn user(connector: &Connector) -> &str {
 /// Creates the application's role if it is missing, and migrates the schema as its owner. Returns the number of applied migrations.
 ///
 /// # Errors
-/// When the owner is the application's role, the owner may not create roles, or a migration fails.
+/// When the owner is the application's role or does not own the schema, the owner may not create roles, the server accepts no writes, or a migration
+/// fails.
 pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'static Module]) -> Result<usize> {
     let role = user(application).to_owned();
     if user(owner) == role {
@@ -273,9 +279,41 @@ pub async fn migrate(application: &Connector, owner: &Connector, modules: &[&'st
         .into());
     }
     let client = connect(owner).await?;
+    if let Some(rejection) = write_rejection(&client).await? {
+        return Err(Error::other(rejection));
+    }
+    if let Some(rejection) = owner_rejection(&client, user(owner)).await? {
+        return Err(ConfigError::new("database.owner_url", rejection).into());
+    }
     create_role(&client, application, &role).await?;
     drop(client);
     Ok(db::migrate_over(owner, &role, &migrations(modules)).await?)
+}
+
+/// Returns the problem and the next step if the role of this connection can't migrate the schema, because a table belongs to another role, or because the
+/// role may not create tables.
+async fn owner_rejection(client: &Client, role: &str) -> Result<Option<String>> {
+    let row = client
+        .query_one(
+            "select coalesce(has_schema_privilege(current_schema(), 'create'), false), (\
+                 select o.rolname::text from pg_class c join pg_roles o on o.oid = c.relowner \
+                 where c.relkind in ('r', 'p') and c.relnamespace = to_regnamespace(current_schema()) and not pg_has_role(c.relowner, 'usage') \
+                   and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e') \
+                 order by o.rolname limit 1)",
+            &[],
+        )
+        .await?;
+    let (creates, other): (bool, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
+    if let Some(owner) = other {
+        return Ok(Some(format!(
+            "the role {role} does not own the schema: its tables belong to {owner}; put the URL of the role that owns them there"
+        )));
+    }
+    Ok((!creates).then(|| {
+        format!(
+            "the role {role} may not create tables in the schema; put the URL of the role that owns the database there"
+        )
+    }))
 }
 
 /// Creates the application's role, or sets its configured password if the server rejects that password.

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use backoffice_core::config::AppConfig;
-use backoffice_core::db::{TlsOptions, open_rights, unprotected_tables};
+use backoffice_core::db::{DatabaseOptions, TlsOptions, open_rights, unprotected_tables};
 use backoffice_core::module::in_order;
 use backoffice_core::time::{Clock, SystemClock};
 use backoffice_core::vault::{SealedColumn, SealedState, states};
 use backoffice_core::{Call, Module};
 use backoffice_local_postgres::Environment;
+use secrecy::SecretString;
 use serde_json::json;
 use tokio_postgres::Client;
 
@@ -17,7 +18,8 @@ use crate::cli::output::print_lines;
 use crate::config::Settings;
 use crate::host::{Host, Purpose};
 use crate::private_database::PrivateDatabase;
-use crate::{Result, database, host, modules};
+use crate::session::PoolSession;
+use crate::{Error, Result, database, host, modules};
 
 /// A larger difference between clocks makes tokens and windows end at the wrong time.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(2);
@@ -123,7 +125,7 @@ fn check_configuration(report: &mut Report, settings: &Settings) {
     report.note(
         "settings",
         |()| "every section is readable".to_owned(),
-        host::check_settings(settings),
+        host::check_start(settings),
     );
     for file in settings.exposed_files() {
         let text = format!(
@@ -162,6 +164,7 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
         check_protection(report, &client).await;
         check_language(report, &client).await;
         check_writes(report, &client).await;
+        check_session(report, settings, url).await;
         check_clock(report, &client).await;
         return check_schema(report, client, enabled).await;
     }
@@ -257,7 +260,7 @@ async fn check_stores(report: &mut Report, call: &Call) {
     }
 }
 
-async fn connect(url: &secrecy::SecretString, tls: &TlsOptions) -> Result<(Client, String)> {
+async fn connect(url: &SecretString, tls: &TlsOptions) -> Result<(Client, String)> {
     let connector = database::parse("database.url", url, tls)?;
     let client = database::connect(&connector).await?;
     Ok((client, database::user(&connector).to_owned()))
@@ -319,6 +322,32 @@ async fn check_writes(report: &mut Report, client: &Client) {
         Ok(None) => report.add(Verdict::Ok, "writes", "the server accepts them"),
         Ok(Some(rejection)) => report.add(Verdict::Fail, "writes", rejection),
         Err(error) => report.add(Verdict::Fail, "writes", error.to_string()),
+    }
+}
+
+/// On a connection of its own, because the options of the pools may keep it from being opened.
+async fn check_session(report: &mut Report, settings: &Settings, url: &SecretString) {
+    let options = DatabaseOptions {
+        statement_timeout: settings.database.statement_timeout,
+        tls: settings.database.tls.clone(),
+        ..DatabaseOptions::new(url.clone())
+    };
+    let found = async {
+        let session = PoolSession::open(&options).await?;
+        let unmet = session.unmet().await?;
+        Ok::<_, Error>((session.rejection(&unmet.limits), session.warning(&unmet.planner)))
+    };
+    let (rejection, warning) = match found.await {
+        Ok(found) => found,
+        Err(error) => (Some(error.to_string()), None),
+    };
+    if rejection.is_none() {
+        report.add(Verdict::Ok, "session", "the limits of time are in effect");
+    }
+    for (verdict, text) in [(Verdict::Fail, rejection), (Verdict::Warn, warning)] {
+        if let Some(text) = text {
+            report.add(verdict, "session", text);
+        }
     }
 }
 

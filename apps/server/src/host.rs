@@ -41,8 +41,8 @@ impl Host {
             database::parse("database.url", url, &settings.database.tls)?;
         }
         let mut office = compose(&settings, &modules, url.clone().unwrap_or_else(unused_url))?;
-        let private = if let Some(url) = url {
-            database::check(&url, &settings.database.tls, &modules).await?;
+        let private = if url.is_some() {
+            database::check(&office).await?;
             None
         } else {
             let private = PrivateDatabase::start(&settings.data_dir, &modules).await?;
@@ -102,7 +102,7 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
     match purpose {
         // The module rejects them and states why.
         Purpose::Serve => Ok(settings),
-        Purpose::Command => Ok(settings.with_fallbacks(secrets::ephemeral(&settings, &Ids::default()))?),
+        Purpose::Command => with_any_secrets(&settings),
     }
 }
 
@@ -120,19 +120,31 @@ pub(crate) fn missing_secrets(settings: &Settings) -> Result<Vec<secrets::Secret
     Ok(secrets::ALL.into_iter().filter(is_missing).collect())
 }
 
-/// Lets core and the enabled modules validate their sections, without a database. Missing secrets are not an error here.
+/// Lets core and the enabled modules validate their sections, without a database, and changes nothing. Missing secrets are not an error here.
 ///
 /// # Errors
 /// Names the invalid key.
 pub(crate) fn check_settings(settings: &Settings) -> Result<()> {
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
-    let settings = if lacks_secrets(settings)? {
-        settings.with_fallbacks(secrets::ephemeral(settings, &Ids::default()))?
-    } else {
-        settings.clone()
-    };
-    compose(&settings, &modules, unused_url())?;
+    composition(&with_any_secrets(settings)?, &modules, &unused_url())?.check()
+}
+
+/// Does the same as [`check_settings`], and creates the folders of modules.
+///
+/// # Errors
+/// Names the invalid key.
+pub(crate) fn check_start(settings: &Settings) -> Result<()> {
+    let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
+    compose(&with_any_secrets(settings)?, &modules, unused_url())?;
     Ok(())
+}
+
+/// Returns the settings with replacements of missing secrets.
+fn with_any_secrets(settings: &Settings) -> Result<Settings> {
+    match lacks_secrets(settings)? {
+        true => Ok(settings.with_fallbacks(secrets::ephemeral(settings, &Ids::default()))?),
+        false => Ok(settings.clone()),
+    }
 }
 
 fn unused_url() -> SecretString {
@@ -140,14 +152,17 @@ fn unused_url() -> SecretString {
 }
 
 fn compose(settings: &Settings, modules: &[&'static Module], url: SecretString) -> Result<Backoffice> {
+    composition(settings, modules, &url)?.build(url)
+}
+
+fn composition(settings: &Settings, modules: &[&'static Module], url: &SecretString) -> Result<Composition> {
     // Its errors name the setting; the composition reports the same faults as its own.
-    database::parse("database.url", &url, &settings.database.tls)?;
-    Composition::new(settings.to_core())
+    database::parse("database.url", url, &settings.database.tls)?;
+    Ok(Composition::new(settings.to_core())
         .modules(modules)
         .compiled(&modules::compiled())
         .pool_size(settings.database.pool_size)
         .statement_timeout(settings.database.statement_timeout)
         .max_connection_age(settings.database.max_connection_age)
-        .tls(settings.database.tls.clone())
-        .build(url)
+        .tls(settings.database.tls.clone()))
 }

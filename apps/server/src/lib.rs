@@ -19,6 +19,7 @@ pub mod modules;
 mod private_database;
 pub mod secrets;
 mod serve;
+mod session;
 mod signals;
 
 pub use app::{Backoffice, Composition, api, pages};

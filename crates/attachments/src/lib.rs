@@ -96,16 +96,6 @@ fn register(registry: &mut Registry) {
 /// Creates the folders, so that a folder that can't be written ends the start.
 fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     let (config, folders) = AttachmentsConfig::read(startup.config())?;
-    for (key, folder) in [
-        ("attachments.root", &folders.root),
-        ("attachments.image_cache_dir", &folders.images),
-    ] {
-        config::create_private(folder)
-            .map_err(|error| ConfigError::new(key, format!("{}: {error}", folder.display())))?;
-    }
-    let spool = SpoolFolder::create(&folders.spool);
-    let spool = spool
-        .map_err(|error| ConfigError::new("attachments.spool_dir", format!("{}: {error}", folders.spool.display())))?;
     if let Some(name) = &config.ocr.provider
         && !startup
             .extensions::<OcrProvider>()
@@ -116,11 +106,25 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
             format!("no enabled module offers `{name}`"),
         ));
     }
-    let images = Images::new(&config, folders.images.clone());
-    images.find_kept();
     let egress = Egress::of_config(startup.config())?;
     let egress = egress.also_allowing("attachments.s3.allowed_endpoints", &config.s3.allowed_endpoints)?;
-    let stores = Stores::new(folders, startup.vault()?, egress);
+    let vault = startup.vault()?;
+    if startup.is_check() {
+        return Ok(());
+    }
+    for (key, folder) in [
+        ("attachments.root", &folders.root),
+        ("attachments.image_cache_dir", &folders.images),
+    ] {
+        config::create_private(folder)
+            .map_err(|error| ConfigError::new(key, format!("{}: {error}", folder.display())))?;
+    }
+    let spool = SpoolFolder::create(&folders.spool);
+    let spool = spool
+        .map_err(|error| ConfigError::new("attachments.spool_dir", format!("{}: {error}", folders.spool.display())))?;
+    let images = Images::new(&config, folders.images.clone());
+    images.find_kept();
+    let stores = Stores::new(folders, vault, egress);
     startup.provide(Arc::new(Files::new(config, stores, spool, images)));
     startup.provide(Arc::new(known::new_cache()));
     startup.provide(Arc::new(CleanUp::default()));

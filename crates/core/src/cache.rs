@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
@@ -17,13 +17,14 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::bounded_cache::BoundedCache;
+use crate::collections::Version;
 use crate::db::{Connection, Prepared};
 use crate::error::Result;
 use crate::ids::PLATFORM_TENANT;
 use crate::platform::Runtime;
 use crate::poll::Poll;
 use crate::scope::Scope;
-use crate::time::Timestamp;
+use crate::version_times;
 
 /// Interval at which a node reads the versions.
 const POLL: Duration = Duration::from_millis(400);
@@ -36,27 +37,11 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes that a value takes at least.
 const LEAST_BYTES: u32 = 4096;
 
-/// The version of the kinds in a tenant and in the platform's tenant, whose rows all tenants use: the sum of their numbers, and the last change. The
-/// time differs after a backup was restored, when numbers occur again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct KindVersion {
-    number: i64,
-    changed_at: Option<Timestamp>,
-}
-
-impl KindVersion {
-    fn and(self, other: Self) -> Self {
-        Self {
-            number: self.number + other.number,
-            changed_at: self.changed_at.max(other.changed_at),
-        }
-    }
-}
-
 /// One value for each tenant, which follows from rows of some kinds: the tenant's, and those of the platform's tenant.
 pub struct TenantCache<V> {
     kinds: &'static [&'static str],
-    values: BoundedCache<Uuid, (KindVersion, Arc<V>)>,
+    /// Each with the version of the kinds in the tenant and in the platform's tenant, whose rows all tenants use.
+    values: BoundedCache<Uuid, (Version, Arc<V>)>,
     /// Number of values that were dropped.
     forgotten: AtomicU64,
     /// Start of the last successful read of the versions.
@@ -76,7 +61,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
     /// Creates an empty cache of what follows from the rows of these kinds: at most 64 MiB, as `bytes` estimates the size of a value.
     #[must_use]
     pub fn new(kinds: &'static [&'static str], bytes: fn(&V) -> usize) -> Self {
-        let weigh = move |_: &Uuid, (_, value): &(KindVersion, Arc<V>)| {
+        let weigh = move |_: &Uuid, (_, value): &(Version, Arc<V>)| {
             u32::try_from(bytes(value)).unwrap_or(u32::MAX).max(LEAST_BYTES)
         };
         let values = BoundedCache::builder(MOST_BYTES).weigher(weigh).time_to_idle(IDLE);
@@ -161,7 +146,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
 
     /// Drops the values whose version is not the present one.
     async fn check(&self, runtime: &Runtime) -> Result<()> {
-        let kept: Vec<(Uuid, KindVersion)> = {
+        let kept: Vec<(Uuid, Version)> = {
             let all = self.values.entries().into_iter();
             all.map(|(tenant, (at, _))| (tenant, at)).collect()
         };
@@ -179,14 +164,14 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
             .bind::<Array<Text>, _>(self.kinds)
             .bind::<Array<SqlUuid>, _>(tenants);
         let found: Vec<VersionRow> = Prepared(statement).load(&mut *connection).await?;
-        let present: HashMap<Uuid, KindVersion> = found.into_iter().map(|row| (row.tenant_id, row.version())).collect();
+        let present: HashMap<Uuid, Version> = found.into_iter().map(|row| (row.tenant_id, row.version)).collect();
         let version = |tenant| present.get(&tenant).copied().unwrap_or_default();
         for (tenant, at) in kept {
             let of_tenant = match tenant {
-                PLATFORM_TENANT => KindVersion::default(),
+                PLATFORM_TENANT => Version::default(),
                 _ => version(tenant),
             };
-            if of_tenant.and(version(PLATFORM_TENANT)) != at {
+            if of_tenant.plus(version(PLATFORM_TENANT)) != at {
                 self.forget(tenant);
             }
         }
@@ -198,36 +183,29 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
 struct VersionRow {
     #[diesel(sql_type = SqlUuid)]
     tenant_id: Uuid,
-    #[diesel(sql_type = BigInt)]
-    version: i64,
-    #[diesel(sql_type = Nullable<Timestamptz>)]
-    updated_at: Option<Timestamp>,
+    #[diesel(embed)]
+    version: Version,
 }
 
-impl VersionRow {
-    fn version(&self) -> KindVersion {
-        KindVersion {
-            number: self.version,
-            changed_at: self.updated_at,
-        }
-    }
-}
-
-const VERSIONS: &str = "\
-select tenant_id, sum(version)::bigint as version, max(updated_at) as updated_at from core_collections
-where kind = any(array(select unnest($1::text[]))) and tenant_id = any(array(select unnest($2::uuid[]))) group by tenant_id";
+const VERSIONS: &str = concat!(
+    "select tenant_id, sum(version)::bigint as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_collections \
+        where kind = any(array(select unnest($1::text[]))) and tenant_id = any(array(select unnest($2::uuid[]))) \
+        group by tenant_id"
+);
 
 async fn version_of(
     connection: &mut AsyncPgConnection,
     tenant: Uuid,
     kinds: &'static [&'static str],
-) -> Result<KindVersion> {
+) -> Result<Version> {
     let statement = sql_query(VERSIONS)
         .bind::<Array<Text>, _>(kinds)
         .bind::<Array<SqlUuid>, _>(vec![tenant, PLATFORM_TENANT]);
     let found: Vec<VersionRow> = Prepared(statement).load(connection).await?;
-    let versions = found.iter().map(VersionRow::version);
-    Ok(versions.fold(KindVersion::default(), KindVersion::and))
+    let versions = found.into_iter().map(|row| row.version);
+    Ok(versions.fold(Version::default(), Version::plus))
 }
 
 #[cfg(test)]
@@ -238,7 +216,7 @@ mod tests {
 
     fn cache_with_a_value() -> TenantCache<u8> {
         let cache = TenantCache::new(&["sample.thing"], |_| 1);
-        cache.values.insert(TENANT, (KindVersion::default(), Arc::new(7)));
+        cache.values.insert(TENANT, (Version::default(), Arc::new(7)));
         cache
     }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
 
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryResult, QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -35,16 +35,17 @@ const MOST_MARKS: u64 = 10_000;
 pub struct Version {
     #[diesel(sql_type = BigInt)]
     number: i64,
-    /// Differs after a backup was restored, when numbers occur again.
-    #[diesel(sql_type = Nullable<Timestamptz>)]
-    changed_at: Option<Timestamp>,
+    /// The sum of the times of the last change of each kind, in milliseconds. It differs after a backup was restored, when numbers occur again, also
+    /// while a clock is behind. The latest time would not: another kind may have it.
+    #[diesel(sql_type = BigInt)]
+    times: i64,
 }
 
 impl Version {
-    /// Creates the version with this number and time of the last change.
+    /// Creates the version with this number, and with the sum of the times of the last changes in milliseconds.
     #[must_use]
-    pub const fn new(number: i64, changed_at: Option<Timestamp>) -> Self {
-        Self { number, changed_at }
+    pub const fn new(number: i64, times: i64) -> Self {
+        Self { number, times }
     }
 
     /// Returns the number, which grows with every change.
@@ -54,18 +55,29 @@ impl Version {
     }
 
     /// Returns the version of the collections of both.
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             number: self.number + other.number,
-            changed_at: self.changed_at.max(other.changed_at),
+            times: self.times.wrapping_add(other.times),
         }
     }
 
     /// Returns the bytes that identify the version.
     pub(crate) fn bytes(self) -> [u8; 16] {
-        let changed_at = self.changed_at.map_or(0, Timestamp::unix_millis);
-        (u128::from(self.number.cast_unsigned()) << 64 | u128::from(changed_at.cast_unsigned())).to_be_bytes()
+        (u128::from(self.number.cast_unsigned()) << 64 | u128::from(self.times.cast_unsigned())).to_be_bytes()
     }
+}
+
+/// Expands to the SQL of the times of a [`Version`](crate::collections::Version) in milliseconds, by the column with the time of the last change: of a
+/// row, or with `sum` of all rows.
+#[macro_export]
+macro_rules! version_times {
+    (sum $column:literal) => {
+        concat!("coalesce(sum(", $crate::version_times!($column), "), 0)::bigint")
+    };
+    ($column:literal) => {
+        concat!("floor(extract(epoch from ", $column, ") * 1000)::bigint")
+    };
 }
 
 /// The kind of the entries of the action log. Every entry takes a number of its tenant's stream, so the stream's last number is their version.
@@ -75,16 +87,21 @@ pub(crate) const LOG: &str = "audit_logs.action";
 pub const BESIDE_LOG: [&str; 4] = [ALL, LOG, "directory.tenant", "directory.organization"];
 
 // A sub-query hides the number of kinds from PostgreSQL, which would otherwise plan each execution (`db::KeyColumn`). The tenants are always three.
-const OF_LOG: &str = "\
-select (c.number + s.number)::bigint as number, s.changed_at from \
-    (select coalesce(sum(version), 0) as number from core_collections \
-        where tenant_id in ($2, $3, $4) and kind = any(array(select unnest($1::text[])))) c, \
-    (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at \
-        from core_event_streams where tenant_id in ($2, $3, $4) and name = 'log') s";
-const OF_ALL_LOGS: &str = "\
-select (c.number + s.number)::bigint as number, s.changed_at from \
-    (select coalesce(sum(version), 0) as number from core_collections where kind = any($1)) c, \
-    (select coalesce(sum(last_seq), 0) as number, max(updated_at) as changed_at from core_event_streams where name = 'log') s";
+const OF_LOG: &str = concat!(
+    "select (c.number + s.number)::bigint as number, s.times from \
+        (select coalesce(sum(version), 0) as number from core_collections \
+            where tenant_id in ($2, $3, $4) and kind = any(array(select unnest($1::text[])))) c, \
+        (select coalesce(sum(last_seq), 0) as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_event_streams where tenant_id in ($2, $3, $4) and name = 'log') s"
+);
+const OF_ALL_LOGS: &str = concat!(
+    "select (c.number + s.number)::bigint as number, s.times from \
+        (select coalesce(sum(version), 0) as number from core_collections where kind = any($1)) c, \
+        (select coalesce(sum(last_seq), 0) as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_event_streams where name = 'log') s"
+);
 
 /// The kind of the entries of the access log. Its version changes when entries are removed or changed, not when one is added.
 pub(crate) const ACCESS_LOG: &str = "audit_logs.access";
@@ -98,11 +115,17 @@ pub fn counting(tenant: Uuid, own: Uuid) -> [Uuid; 3] {
     [tenant, own, PLATFORM_TENANT]
 }
 
-const OF_TENANTS: &str = "\
-select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections \
-where tenant_id in ($2, $3, $4) and kind = any(array(select unnest($1::text[])))";
-const OF_ALL: &str = "\
-select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections where kind = any($1)";
+const OF_TENANTS: &str = concat!(
+    "select coalesce(sum(version), 0)::bigint as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_collections where tenant_id in ($2, $3, $4) and kind = any(array(select unnest($1::text[])))"
+);
+const OF_ALL: &str = concat!(
+    "select coalesce(sum(version), 0)::bigint as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_collections where kind = any($1)"
+);
+
 /// Returns the version of the rows of these kinds that a caller of the tenant `own` may see in this scope: those of its tenants, of the caller's
 /// tenant and of the platform.
 ///
@@ -179,11 +202,16 @@ struct OfKind {
 }
 
 // One row for each tenant and kind: adding them up here costs less than a group in PostgreSQL.
-const EACH_OF_TENANTS: &str = "\
-select kind, version as number, updated_at as changed_at from core_collections \
-where tenant_id in ($2, $3, $4) and kind = any(array(select unnest($1::text[])))";
-const EACH_OF_ALL: &str = "\
-select kind, sum(version)::bigint as number, max(updated_at) as changed_at from core_collections where kind = any($1) group by kind";
+const EACH_OF_TENANTS: &str = concat!(
+    "select kind, version as number, ",
+    version_times!("updated_at"),
+    " as times from core_collections where tenant_id in ($2, $3, $4) and kind = any(array(select unnest($1::text[])))"
+);
+const EACH_OF_ALL: &str = concat!(
+    "select kind, sum(version)::bigint as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_collections where kind = any($1) group by kind"
+);
 
 impl SharedVersions {
     /// Returns what [`version`] returns.

@@ -71,6 +71,18 @@ impl Platform {
     /// # Errors
     /// When a requirement is missing, a name is registered twice, or a module rejects its configuration.
     pub fn new(options: PlatformOptions) -> Result<Arc<Self>, ConfigError> {
+        Self::compose(options, false).map(Arc::new)
+    }
+
+    /// Checks the configuration as [`new`](Self::new) does, and changes nothing outside of the process.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), except for what only a start finds, such as a folder that can't be written.
+    pub fn check(options: PlatformOptions) -> Result<(), ConfigError> {
+        Self::compose(options, true).map(drop)
+    }
+
+    fn compose(options: PlatformOptions, is_check: bool) -> Result<Self, ConfigError> {
         let modules = in_order(&options.enabled)?;
         let registry = registered(&modules)?;
         let config = options.config;
@@ -81,7 +93,7 @@ impl Platform {
                 .flat_map(|module| module.config_sections.iter().copied()),
         )?;
         let vault = Arc::new(Vault::of_config(&config)?);
-        let mut startup = Startup::new(&config, &vault, &registry.extensions);
+        let mut startup = Startup::new(&config, &vault, &registry.extensions, is_check);
         for module in &modules {
             (module.start)(&mut startup)?;
         }
@@ -125,7 +137,7 @@ impl Platform {
             mailer,
         };
         Pages::of(&platform).check()?;
-        Ok(Arc::new(platform))
+        Ok(platform)
     }
 }
 

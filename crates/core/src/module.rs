@@ -117,7 +117,8 @@ pub struct Module {
     pub pages: fn(&mut Pages<'_>),
     /// Registers commands, entities and interceptors.
     pub register: fn(&mut Registry),
-    /// Reads the configuration and provides values to other modules at run time.
+    /// Reads the configuration and provides values to other modules at run time. Changes nothing outside of the process if
+    /// [`is_check`](Startup::is_check).
     pub start: fn(&mut Startup<'_>) -> Result<(), ConfigError>,
     /// Creates the initial records of a new tenant; called in the order of the requirements.
     pub seed: SeedHook,

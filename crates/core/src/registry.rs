@@ -114,6 +114,7 @@ pub struct Startup<'a> {
     config: &'a Config,
     vault: &'a Arc<Vault>,
     extensions: &'a Extensions,
+    is_check: bool,
     provided: Provided,
     authenticators: Vec<Arc<dyn Authenticator>>,
     intervals: ScheduleIntervals,
@@ -126,11 +127,12 @@ impl std::fmt::Debug for Startup<'_> {
 }
 
 impl<'a> Startup<'a> {
-    pub(crate) fn new(config: &'a Config, vault: &'a Arc<Vault>, extensions: &'a Extensions) -> Self {
+    pub(crate) fn new(config: &'a Config, vault: &'a Arc<Vault>, extensions: &'a Extensions, is_check: bool) -> Self {
         Self {
             config,
             vault,
             extensions,
+            is_check,
             provided: Provided::default(),
             authenticators: Vec::new(),
             intervals: ScheduleIntervals::default(),
@@ -147,6 +149,12 @@ impl<'a> Startup<'a> {
     #[must_use]
     pub fn config(&self) -> &'a Config {
         self.config
+    }
+
+    /// Returns whether only the configuration is checked. The module then changes nothing outside of the process, such as folders.
+    #[must_use]
+    pub fn is_check(&self) -> bool {
+        self.is_check
     }
 
     /// Returns the vault, for a module that seals values.

@@ -1,4 +1,4 @@
-//! A proxy between the pool and the server that counts statements and loses connections on demand.
+//! A proxy between the pool and the server that counts statements, and that loses connections or drops their options on demand.
 
 mod pump;
 mod wire;
@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -43,6 +43,7 @@ struct State {
     plan: Mutex<Option<Plan>>,
     is_cut: watch::Sender<bool>,
     is_held: watch::Sender<bool>,
+    drops_options: AtomicBool,
     target: Target,
 }
 
@@ -78,6 +79,7 @@ impl FaultProxy {
             plan: Mutex::new(None),
             is_cut,
             is_held,
+            drops_options: AtomicBool::new(false),
             target: Target::of(url),
         });
         let (stop, stopped) = oneshot::channel();
@@ -136,6 +138,11 @@ impl FaultProxy {
     /// Leaves new connections without a response until [`FaultProxy::restore`], as a slow server does.
     pub fn hold(&self) {
         self.state.is_held.send_replace(true);
+    }
+
+    /// Drops the startup parameter `options` of new connections, as a pooler does that is configured to ignore it.
+    pub fn drop_options(&self) {
+        self.state.drops_options.store(true, Ordering::SeqCst);
     }
 
     /// Accepts connections again.

@@ -11,6 +11,8 @@ const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const DEPLOYMENT: &str = "docs/DEPLOYMENT.md";
 /// The file with the subcommands of the host.
 const CLI: &str = "apps/server/src/cli/arguments.rs";
+/// The file with the counters that exist from the start.
+const ADMIN: &str = "apps/server/src/admin.rs";
 
 /// Every package is in the codemap.
 pub(super) fn codemap(tree: &Tree<'_>) -> Result<Findings> {
@@ -128,7 +130,7 @@ fn is_listed(table: &str, field: &str) -> bool {
     words.into_iter().any(|word| word.split('.').any(|part| part == field))
 }
 
-/// Every subcommand and every metric is documented, and every documented metric exists.
+/// Every subcommand and every metric is documented, and every documented metric exists, as does every counter that is created at the start.
 pub(super) fn operations(tree: &Tree<'_>) -> Result<Findings> {
     let document = tree.workspace.read(DEPLOYMENT)?;
     let mut findings = Findings::new();
@@ -166,7 +168,26 @@ pub(super) fn operations(tree: &Tree<'_>) -> Result<Findings> {
         .map_while(|line| line.strip_prefix("| `")?.split('`').next());
     let gone = listed.filter(|name| !metrics.contains(*name));
     findings.extend(gone.map(|name| format!("{DEPLOYMENT}: the metric `{name}` does not exist")));
+    let admin = tree.workspace.read(ADMIN)?;
+    let alerted = alerted(&admin);
+    if alerted.is_empty() {
+        findings.push(format!(
+            "{ADMIN}: no counter was found in `ALERTED`, so none is checked"
+        ));
+    }
+    let gone = alerted.into_iter().filter(|name| !metrics.contains(*name));
+    findings.extend(gone.map(|name| format!("{ADMIN}: nothing counts the metric `{name}` of `ALERTED`")));
     Ok(findings)
+}
+
+/// Returns the names of the counters that the host creates at the start.
+fn alerted(admin: &str) -> Vec<&str> {
+    let list = admin.split("const ALERTED: ").nth(1).unwrap_or_default();
+    let list = list.split("];").next().unwrap_or_default();
+    let pairs = list.split('(').skip(1);
+    pairs
+        .filter_map(|pair| pair.trim_start().strip_prefix('"')?.split('"').next())
+        .collect()
 }
 
 fn has_word(document: &str, command: &str) -> bool {
@@ -196,6 +217,13 @@ mod tests {
 
         assert!(names(readme, "a.b.create") && names(readme, "a.b.update") && names(readme, "a.d.delete"));
         assert!(!names(readme, "a.c.update") && !names(readme, "a.b.delete"));
+    }
+
+    #[test]
+    fn the_alerted_counters_are_the_first_texts_of_the_pairs() {
+        let admin = "const ALERTED: [(&str, &str); 2] = [\n    (\n        \"a_total\",\n        \"bytes (or more)\",\n    ),\n    (\"b_total\", \"b\"),\n];\n(\"c\", 1)";
+
+        assert_eq!(alerted(admin), ["a_total", "b_total"]);
     }
 
     #[test]

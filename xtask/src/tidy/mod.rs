@@ -5,11 +5,13 @@ mod crates;
 mod documents;
 mod endpoints;
 mod files;
+mod functions;
 mod migrations;
 mod modules;
 mod order;
 mod row_security;
 mod sources;
+mod sql;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -71,6 +73,10 @@ const CHECKS: &[(&str, Check)] = &[
     (
         "migrations change the rows of all tenants in their scope",
         row_security::scoped,
+    ),
+    (
+        "functions of the schema keep their arguments and results",
+        functions::kept,
     ),
     ("no unfinished code", sources::unfinished),
     ("no retired word in identifiers and comments", words::retired),

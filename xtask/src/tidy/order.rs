@@ -36,8 +36,8 @@ const ORDER: &[&str] = &[
     "db",
     "platform",
     "organization_zone",
-    "cache",
     "collections",
+    "cache",
     // The caller.
     "identity",
     "context",

@@ -5,10 +5,12 @@ use serde_json::json;
 
 use super::arguments::CalendarCommand;
 use super::output::Output;
-use crate::Result;
+use crate::config::Settings;
+use crate::{Result, host};
 
 /// Runs the command, which needs no database.
-pub(super) fn run(command: &CalendarCommand, output: Output) -> Result<()> {
+pub(super) fn run(settings: &Settings, command: &CalendarCommand, output: Output) -> Result<()> {
+    host::check_settings(settings)?;
     match command {
         CalendarCommand::Zones => {
             let (version, zones) = (database_version(), Zone::names().len());

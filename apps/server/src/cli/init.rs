@@ -1,5 +1,7 @@
 //! `init`: secrets, first tenant, first administrator.
 
+use std::path::{Path, PathBuf};
+
 use backoffice_core::ids::Ids;
 use clap::Args;
 use serde_json::json;
@@ -40,11 +42,12 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
         email: arguments.email,
         demo: arguments.demo,
     };
-    let settings = with_secrets(settings)?;
+    let (settings, new_secrets) = with_secrets(settings)?;
+    let mut migrations = 0;
     if let Some(url) = settings.database_url.clone()
         && settings.database.owner_url()?.is_some()
     {
-        migrate::apply(&settings, &url).await?;
+        migrations = migrate::apply(&settings, &url).await?;
     }
     let host = Host::open(settings, Purpose::Command).await?;
     let created = if host.has("directory") {
@@ -55,17 +58,31 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
     let listen = host.office.platform().http().listen;
     match host.close().await.and(created)? {
         Some(welcome) => output.print(&welcome.text(listen), &welcome.to_json())?,
-        None => output.print(
-            "there is a tenant already; nothing was changed",
-            &json!({"tenant": null}),
-        )?,
+        None => output.print(&already(new_secrets.as_deref(), migrations), &json!({"tenant": null}))?,
     }
     Ok(())
 }
 
-fn with_secrets(settings: Settings) -> Result<Settings> {
-    if host::lacks_secrets(&settings)? && secrets::create_missing(&settings, &Ids::default())? {
-        return Ok(settings.reread()?);
+/// Describes what was done where a tenant and an account existed.
+fn already(new_secrets: Option<&Path>, migrations: usize) -> String {
+    let mut done = Vec::new();
+    if let Some(file) = new_secrets {
+        done.push(format!("missing secrets were created in {}", file.display()));
     }
-    Ok(settings)
+    if migrations > 0 {
+        done.push(format!("{migrations} migrations were applied"));
+    }
+    if done.is_empty() {
+        done.push("nothing was changed".to_owned());
+    }
+    format!("there is a tenant already; {}", done.join(", "))
+}
+
+/// Creates missing secrets. Returns the settings with them, and the file if it was written.
+fn with_secrets(settings: Settings) -> Result<(Settings, Option<PathBuf>)> {
+    if host::lacks_secrets(&settings)? && secrets::create_missing(&settings, &Ids::default())? {
+        let file = secrets::path(&settings.data_dir);
+        return Ok((settings.reread()?, Some(file)));
+    }
+    Ok((settings, None))
 }

@@ -6,10 +6,11 @@ use serde_json::json;
 
 use super::output::{Output, print_lines, table};
 use crate::config::Settings;
-use crate::{Error, Result, modules};
+use crate::{Error, Result, host, modules};
 
 /// Prints the OpenAPI document of the enabled modules.
 pub(super) fn openapi(settings: &Settings) -> Result<()> {
+    host::check_settings(settings)?;
     let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
     let text = serde_json::to_string_pretty(&document(&modules)?).map_err(|error| Error::other(error.to_string()))?;
     print_lines(&text)
@@ -17,6 +18,7 @@ pub(super) fn openapi(settings: &Settings) -> Result<()> {
 
 /// Lists the compiled-in modules, each after the modules that it requires.
 pub(super) fn modules(settings: &Settings, output: Output) -> Result<()> {
+    host::check_settings(settings)?;
     let enabled = in_order(&modules::enabled(settings.modules.as_deref())?)?;
     let compiled = in_order(&modules::compiled())?;
     let is_enabled = |name: &str| enabled.iter().any(|module| module.name == name);

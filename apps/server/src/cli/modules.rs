@@ -96,12 +96,12 @@ pub(super) async fn conflicts(_settings: Settings, _command: AlertsCommand, _out
 }
 
 #[cfg(feature = "calendar")]
-pub(super) fn zones(command: &CalendarCommand, output: Output) -> Result<()> {
-    super::calendar::run(command, output)
+pub(super) fn zones(settings: &Settings, command: &CalendarCommand, output: Output) -> Result<()> {
+    super::calendar::run(settings, command, output)
 }
 
 #[cfg(not(feature = "calendar"))]
-pub(super) fn zones(_command: &CalendarCommand, _output: Output) -> Result<()> {
+pub(super) fn zones(_settings: &Settings, _command: &CalendarCommand, _output: Output) -> Result<()> {
     Err(not_compiled("calendar"))
 }
 

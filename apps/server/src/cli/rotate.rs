@@ -5,10 +5,11 @@ use serde_json::json;
 
 use super::output::Output;
 use crate::config::Settings;
-use crate::{Result, secrets};
+use crate::{Result, host, secrets};
 
 /// Creates a new first key.
 pub(super) fn rotate(settings: &Settings, secret: secrets::Secret, output: Output) -> Result<()> {
+    host::check_settings(settings)?;
     let kid = secrets::rotate(settings, secret, &Ids::default())?;
     let file = secrets::path(&settings.data_dir);
     let text = format!(

@@ -49,6 +49,25 @@ async fn acc_40_init_twice_creates_one_tenant() {
 
 #[cfg(feature = "auth")]
 #[actix_web::test]
+async fn init_reports_new_secrets_where_a_tenant_exists() {
+    let (folder, database) = (Folder::new(), database().await);
+    let init = || run(&folder, &database, &["init", "--generate"]);
+    init();
+    let unchanged = init();
+    std::fs::remove_file(folder.path("var/secrets.toml")).expect("the file");
+
+    let changed = init();
+
+    assert!(unchanged.contains("nothing was changed"), "{unchanged}");
+    assert!(
+        changed.contains("secrets.toml") && !changed.contains("nothing was changed"),
+        "{changed}"
+    );
+    assert!(folder.path("var/secrets.toml").is_file());
+}
+
+#[cfg(feature = "auth")]
+#[actix_web::test]
 async fn a_rejected_administrator_leaves_no_tenant() {
     let (folder, database) = (Folder::new(), database().await);
     let url = database.application_url();

@@ -77,6 +77,68 @@ fn the_doctor_expects_no_public_url_of_an_untouched_installation() {
     assert!(plain.contains("http://office.example is not https"), "{plain}");
 }
 
+/// Commands that read the settings, and neither need a database nor a folder.
+const DESCRIBING: &[&[&str]] = &[
+    &["config"],
+    &["modules"],
+    &["openapi"],
+    #[cfg(feature = "calendar")]
+    &["calendar", "zones"],
+];
+
+#[test]
+fn commands_without_a_database_reject_unknown_settings() {
+    let folder = Folder::new();
+    folder.write("typo.toml", "[http]\nlisen = '127.0.0.1:1'\n");
+
+    for command in DESCRIBING.iter().copied().chain([&["secrets", "rotate", "jwt"][..]]) {
+        let with = |arguments: &[&str]| folder.run(&[command, arguments].concat());
+
+        for (output, name) in [
+            (with(&["--config", "typo.toml"]), "lisen"),
+            (with(&["--set", "jobs.wokers=4"]), "wokers"),
+            (with(&["--set", "htpp.listen=127.0.0.1:1"]), "htpp: unknown section"),
+            (
+                folder.run_with(command, &[("BACKOFFICE__AUDIT__UNDO__TLT", "1")]),
+                "tlt",
+            ),
+            #[cfg(feature = "auth")]
+            (with(&["--set", "auth.sesion_ttl=8h"]), "sesion_ttl"),
+            #[cfg(feature = "attachments")]
+            (with(&["--set", "attachments.max_uplod=1MiB"]), "max_uplod"),
+        ] {
+            let reported = errors(&output);
+            assert!(!output.status.success(), "{command:?}: {name}");
+            assert!(reported.contains(name), "{command:?}: {reported}");
+        }
+    }
+    assert!(!folder.path("var").exists());
+}
+
+#[test]
+fn commands_without_a_database_create_no_folder() {
+    let folder = Folder::new();
+
+    for command in DESCRIBING {
+        text(&folder.run(command));
+    }
+
+    assert!(!folder.path("var").exists());
+}
+
+#[cfg(feature = "attachments")]
+#[test]
+fn the_doctor_names_a_folder_that_cannot_be_created() {
+    let folder = Folder::new();
+    folder.write("file", "");
+
+    let output = folder.run(&["doctor", "--set", "attachments.root=file/attachments"]);
+
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success(), "{report}");
+    assert!(report.contains("attachments.root: file/attachments"), "{report}");
+}
+
 #[test]
 fn help_names_every_command() {
     let folder = Folder::new();

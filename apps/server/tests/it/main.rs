@@ -38,6 +38,7 @@ mod killed_sign_ups;
 mod killed_uploads;
 #[cfg(all(feature = "business-rules", feature = "customers", feature = "catalog"))]
 mod killed_webhooks;
+mod migrate;
 #[cfg(feature = "auth")]
 mod office;
 #[cfg(all(feature = "auth", feature = "onboarding"))]
@@ -46,6 +47,7 @@ mod onboarding;
 mod outage;
 #[cfg(feature = "auth")]
 mod pages;
+mod pooler;
 #[cfg(feature = "auth")]
 mod rejections;
 #[cfg(all(feature = "api-keys", feature = "events"))]

@@ -121,6 +121,31 @@ async fn tables_that_a_restore_left_unprotected_are_found() {
             "auth_users: unknown policy global_rows",
         ),
         (
+            "alter policy tenant_isolation on auth_users using (tenant_id is not null)",
+            "auth_users: unknown policy tenant_isolation",
+        ),
+        (
+            "alter policy tenant_isolation on auth_users with check (true)",
+            "auth_users: unknown policy tenant_isolation",
+        ),
+        (
+            "drop policy global_rows on auth_roles;
+             create policy global_rows on auth_roles using (tenant_id = '00000000-0000-0000-0000-000000000000')",
+            "auth_roles: unknown policy global_rows",
+        ),
+        (
+            "alter table audit_action_logs detach partition audit_action_logs_earlier",
+            "audit_action_logs: a partition is missing",
+        ),
+        (
+            "do $$ begin execute to_char(now() at time zone 'utc' + interval '1 month', '\"drop table audit_action_logs_\"YYYYMM'); end $$",
+            "audit_action_logs: a partition is missing",
+        ),
+        (
+            "drop table audit_access_logs_later",
+            "audit_access_logs: a partition is missing",
+        ),
+        (
             "alter table core_jobs drop constraint core_jobs_pkey cascade",
             "core_jobs: no primary key",
         ),

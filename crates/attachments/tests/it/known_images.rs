@@ -142,6 +142,36 @@ async fn a_known_picture_shows_changes_of_other_nodes_after_a_poll() {
 }
 
 #[actix_web::test]
+async fn a_known_picture_shows_a_change_after_a_restore_while_the_clock_is_behind() {
+    let fixture = fixture().await;
+    let (app, token) = (&fixture.app, &fixture.a.token);
+    let node = app.second_node().await;
+    let id = photo(&fixture, &[]).await;
+    app.sql(
+        "insert into core_collections as c (tenant_id, id, kind, version, created_at, updated_at)
+         values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), 'attachments.partition', 1, '2999-01-01', '2999-01-01')
+         on conflict (tenant_id, kind) do update set updated_at = '2999-01-01'",
+    )
+    .await;
+    picture(&node, token, id).await;
+    confirmed(&node).await;
+    assert_eq!(name(&picture(&node, token, id).await), "a.png");
+
+    // The first change after the restore takes the number of the last one that the backup lacks.
+    app.sql(&format!(
+        "update attachments_attachments set file_name = 'b.png' where id = '{id}'"
+    ))
+    .await;
+    app.sql(
+        "update core_collections set updated_at = updated_at + interval '1 second' where kind = 'attachments.attachment'",
+    )
+    .await;
+    poll(&node).await;
+
+    assert_eq!(name(&picture(&node, token, id).await), "b.png");
+}
+
+#[actix_web::test]
 async fn access_is_checked_before_a_known_picture_is_sent() {
     let fixture = fixture().await;
     let app = &fixture.app;

@@ -5,9 +5,9 @@ use backoffice_core::config;
 use backoffice_core::db::{Connection, KeyColumn, Prepared};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Added, AddedRows, Limited};
-use backoffice_core::{Result, Timestamp};
+use backoffice_core::{Result, Timestamp, version_times};
 use diesel::pg::Pg;
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, Queryable, Selectable,
     SelectableHelper, dsl,
@@ -92,8 +92,8 @@ fn lowest_of(time: Timestamp) -> Uuid {
 /// Returns an aggregate of the versions that count for the log. Sub-queries hide the number of tenants and kinds from PostgreSQL, which would
 /// otherwise plan each execution.
 macro_rules! of_versions {
-    ($type:ty, $aggregate:literal, $tenants:expr) => {
-        dsl::sql::<$type>(concat!(
+    ($aggregate:expr, $tenants:expr) => {
+        dsl::sql::<BigInt>(concat!(
             "(select ",
             $aggregate,
             " from core_collections c where c.tenant_id = any(array(select unnest("
@@ -121,15 +121,15 @@ async fn count(
         .sql(")");
     let own = viewer.ctx.identity().tenant;
     let tenants = collections::counting(viewer.ctx.scope().visible_tenants.one().unwrap_or(own), own);
-    let number = of_versions!(BigInt, "coalesce(sum(c.version), 0)::bigint", tenants);
-    let changed_at = of_versions!(Nullable<Timestamptz>, "max(c.updated_at)", tenants);
-    let statement = entries.select((before, dsl::count_star(), number, changed_at));
-    let (before, all, number, changed_at) = Prepared(statement).get_result(&mut connection).await?;
+    let number = of_versions!("coalesce(sum(c.version), 0)::bigint", tenants);
+    let times = of_versions!(version_times!(sum "c.updated_at"), tenants);
+    let statement = entries.select((before, dsl::count_star(), number, times));
+    let (before, all, number, times) = Prepared(statement).get_result(&mut connection).await?;
     let (before, all): (i64, i64) = (before, all);
     Ok(AddedRows {
         before,
         since: all - before,
-        version: Version::new(number, changed_at),
+        version: Version::new(number, times),
     })
 }
 

@@ -4,10 +4,10 @@ use backoffice_core::collections::{self, BESIDE_LOG, Version};
 use backoffice_core::db::{Connection, DocumentTexts, KeyColumn, PreparedIf, read_documents};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{Keys, KnownRow, Limited, Order, References};
-use backoffice_core::{Result, Timestamp, VisibleTenants};
+use backoffice_core::{Result, Timestamp, VisibleTenants, version_times};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
-use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Untyped, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Untyped, Uuid as SqlUuid};
 use diesel::{
     BoolExpressionMethods, BoxableExpression, ExpressionMethods, NullableExpressionMethods, PgArrayExpressionMethods,
     QueryDsl, QueryResult, Queryable, Selectable, SelectableHelper, dsl,
@@ -285,7 +285,7 @@ const BEFORE_COUNTED: &str =
     "audit_action_logs.id < (select p.begins from audit_counted_partitions p order by p.begins limit 1)";
 
 /// An entry with the version of the log.
-type VersionedRow = (ActionRow, Option<String>, Option<String>, i64, Option<Timestamp>);
+type VersionedRow = (ActionRow, Option<String>, Option<String>, i64, i64);
 
 /// The tenants of which the version counts.
 type Counting = [Uuid; 3];
@@ -304,12 +304,14 @@ macro_rules! number {
     };
 }
 
-/// Returns the time of the last change of the log.
-macro_rules! changed_at {
+/// Returns the sum of the times of the last changes of the log, in milliseconds.
+macro_rules! times {
     ($tenants:expr) => {
-        dsl::sql::<Nullable<Timestamptz>>(
-            "(select max(s.updated_at) from core_event_streams s where s.name = 'log' and s.tenant_id = any(array(select unnest(",
-        )
+        dsl::sql::<BigInt>(concat!(
+            "(select ",
+            version_times!(sum "s.updated_at"),
+            " from core_event_streams s where s.name = 'log' and s.tenant_id = any(array(select unnest("
+        ))
         .bind::<Array<SqlUuid>, _>($tenants.to_vec())
         .sql("))))")
     };
@@ -402,7 +404,7 @@ pub(crate) async fn page(
     let mut rows = versioned(connection, viewer, filter, known).await?;
     let version = |rows: &[VersionedRow]| {
         let first = rows.first();
-        first.map(|(.., number, changed_at)| Version::new(*number, *changed_at))
+        first.map(|(.., number, times)| Version::new(*number, *times))
     };
     if let Some(known) = known
         && version(&rows) != Some(known.version)
@@ -452,7 +454,7 @@ async fn versioned(
         tenant_name!(logs),
         organization_name!(logs),
         number!(counting),
-        changed_at!(counting),
+        times!(counting),
     ));
     let skipped = known.map_or(filter.paging.start, |known| known.skipped);
     let limited = Limited::new(list, filter.paging.size + i64::from(!filter.include_total), skipped);

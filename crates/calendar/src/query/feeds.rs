@@ -4,7 +4,7 @@ use backoffice_core::collections::{Version, counting};
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window as PageWindow};
 use backoffice_core::scope::Owned;
-use backoffice_core::{RequestContext, Result, Scope};
+use backoffice_core::{RequestContext, Result, Scope, version_times};
 use diesel::dsl::{Eq, Filter, count_star};
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper, sql_query};
@@ -55,9 +55,11 @@ pub(crate) async fn by_token(connection: &AsyncPgConnection, scope: &Scope, hash
 }
 
 /// Reads the versions of the collections behind a feed; `*` stands for all collections.
-const VERSION: &str = "\
-select coalesce(sum(version), 0)::bigint as number, max(updated_at) as changed_at from core_collections \
-where tenant_id = any($2) and kind = any($1)";
+const VERSION: &str = concat!(
+    "select coalesce(sum(version), 0)::bigint as number, ",
+    version_times!(sum "updated_at"),
+    " as times from core_collections where tenant_id = any($2) and kind = any($1)"
+);
 
 /// Returns the version of the rows of these kinds in a tenant.
 pub(crate) async fn version(connection: &AsyncPgConnection, tenant: Uuid, kinds: &[&str]) -> Result<Version> {

@@ -11,6 +11,7 @@ mod protection;
 mod replace;
 mod rights;
 mod schema;
+mod session;
 mod tls;
 mod usage;
 
@@ -41,17 +42,12 @@ pub use protection::unprotected_tables;
 pub use replace::{ColumnNames, ReplaceRow};
 pub use rights::{close_database, open_rights};
 pub(crate) use schema::{audit_action_logs, core_idempotency_keys};
+pub use session::{PLANNER_OPTIONS, SessionOptions, UnmetSetting, UnmetSettings};
 pub use tls::{TlsMode, TlsOptions};
 
 /// An expression that lets the present transaction return before its commit is on the disk. If the database crashes right afterwards, the transaction
 /// may be lost as a whole, so it is for best effort, and for work that is repeated then.
 pub(crate) const ASYNC_COMMIT: &str = "set_config('synchronous_commit', 'off', true)";
-
-/// What the planner assumes in sessions of the platform. `options` of the URL come after it and win.
-///
-/// PostgreSQL's defaults are those of disks that move a head: a random page costs as much as four consecutive ones, so a table of some hundred rows
-/// is read as a whole although an index has the few rows. JIT compilation pays for statements of seconds; those of requests read a page of rows.
-pub const PLANNER_OPTIONS: &str = "-c random_page_cost=1.1 -c jit=off";
 
 /// Longest limit of statements: PostgreSQL counts the milliseconds in 31 bits.
 pub const LONGEST_STATEMENT_TIMEOUT: Duration = Duration::from_millis(2_147_483_647);
@@ -210,13 +206,7 @@ impl Database {
         if config.get_application_name().is_none() {
             config.application_name("backoffice");
         }
-        let session = format!(
-            "-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s -c statement_timeout={}",
-            options.statement_timeout.as_millis()
-        );
-        let given = config.get_options().unwrap_or_default();
-        let session = format!("{PLANNER_OPTIONS} {given} {session}");
-        config.options(session);
+        SessionOptions::new(config, options.statement_timeout).apply(config);
         let connector = Arc::new(connector);
         let long_transactions = LongTransactions::default();
         Ok(Self {

@@ -8,10 +8,11 @@ use crate::error::Result;
 const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'app_make_months', 'app_drop_months', \
     'audit_erase_resources', 'audit_forget_counts', 'audit_count_entries'";
 
-/// Returns the SQL that sets the rights. The application may read and write rows, owns nothing, and changes in the logs only the columns that
-/// undo and redo change. It has no rights on partitions, which it reads and writes through their tables. It may call functions that run with its own rights, and those of the list; other roles may call none. Only the owner
-/// may create objects in the schema, or temporary tables, as far as the owner may revoke these rights; [`open_rights`] reports the remaining
-/// ones.
+/// Returns the SQL that sets the rights, in one transaction: a serving process finds either the earlier rights or these. The application may read
+/// and write rows, owns nothing, and changes in the logs only the columns that undo and redo change. It has no rights on partitions, which it reads and
+/// writes through their tables. Rights on tables that it or `public` was granted by hand are revoked; those of other roles stay. It may call functions
+/// that run with its own rights, and those of the list; other roles may call none. Only the owner may create objects in the schema, or temporary tables,
+/// as far as the owner may revoke these rights; [`open_rights`] reports the remaining ones.
 pub(super) fn grants(role: &str) -> String {
     let role = format!("\"{}\"", role.replace('"', "\"\""));
     format!(
@@ -22,11 +23,17 @@ declare
 begin
     execute format('grant usage on schema %I to {role}', current_schema());
     for one in
-        select c.oid::regclass as name, c.relname
+        select c.oid::regclass as name, c.relname, c.relispartition
         from pg_class c
-        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and (
+            not c.relispartition or c.relacl is not null
+            or exists (select from pg_attribute a where a.attrelid = c.oid and a.attacl is not null))
     loop
-        if one.relname in ('__diesel_schema_migrations', 'core_monthly_tables') then
+        -- What was granted by hand, on columns too.
+        execute format('revoke all on %s from public, {role}', one.name);
+        if one.relispartition then
+            continue;
+        elsif one.relname in ('__diesel_schema_migrations', 'core_monthly_tables') then
             execute format('grant select on %s to {role}', one.name);
         elsif one.relname = 'audit_action_logs' then
             execute format('grant select, insert on %s to {role}', one.name);
@@ -34,7 +41,7 @@ begin
                 'grant update (execution_state, undo_secret, undone_seq, updated_at) on %s to {role}', one.name);
         elsif one.relname = 'core_search_texts' then
             -- Only through app_find_texts.
-            execute format('revoke all on %s from {role}', one.name);
+            continue;
         elsif one.relname = 'audit_access_logs' then
             execute format('grant select, insert on %s to {role}', one.name);
         else

@@ -64,7 +64,7 @@ pub(super) async fn not_modified(
         return Ok(None);
     }
     let version = context.shared_collection_version(reading).await?;
-    let current = entity_tag(request, reading, version);
+    let current = entity_tag(request, info, reading, version);
     let names = |tags: &HeaderValue| {
         let tags = tags.to_str().unwrap_or_default().split(',').map(str::trim);
         tags.into_iter().any(|tag| opaque(tag) == opaque(&current))
@@ -82,22 +82,23 @@ fn opaque(tag: &str) -> &str {
 }
 
 /// Adds the entity tag to the response of a handler that read the version.
-pub(super) fn tag(request: &HttpRequest, context: &RequestContext, response: &mut HttpResponse) {
+pub(super) fn tag(request: &HttpRequest, info: &EndpointInfo, context: &RequestContext, response: &mut HttpResponse) {
     let Some(reading) = context.read_collections() else {
         return;
     };
     if let Some(version) = reading.version()
         && reading.are_complete()
         && response.status() == StatusCode::OK
-        && let Ok(tag) = HeaderValue::from_str(&entity_tag(request, reading, version))
+        && let Ok(tag) = HeaderValue::from_str(&entity_tag(request, info, reading, version))
     {
         response.headers_mut().insert(ETAG, tag);
     }
 }
 
 /// Returns the weak entity tag of the response to this request at this version.
-fn entity_tag(request: &HttpRequest, reading: &ReadCollections, version: Version) -> String {
+fn entity_tag(request: &HttpRequest, info: &EndpointInfo, reading: &ReadCollections, version: Version) -> String {
     let mut hash = Sha256::new();
+    hash.update(info.form());
     hash.update(reading.filter);
     hash.update(request.query_string());
     hash.update([0]);
@@ -132,5 +133,66 @@ impl RequestContext {
         let (own, shared) = (self.identity().tenant, self.platform().shared_versions());
         let version = shared.find(self.database(), self.scope(), own, reading.kinds).await?;
         Ok(reading.keep(version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+    use crate::http::{Access, Json, Routes};
+
+    /// The resource as an earlier release shows it.
+    mod earlier {
+        use super::*;
+
+        #[derive(serde::Serialize, utoipa::ToSchema)]
+        pub(super) struct Note {
+            text: String,
+        }
+
+        pub(super) async fn list_notes(_context: RequestContext) -> Result<Json<Note>> {
+            let text = String::new();
+            Ok(Json(Note { text }))
+        }
+    }
+
+    mod present {
+        use super::*;
+
+        #[derive(serde::Serialize, utoipa::ToSchema)]
+        pub(super) struct Note {
+            text: String,
+            color: Option<String>,
+        }
+
+        pub(super) async fn list_notes(_context: RequestContext) -> Result<Json<Note>> {
+            let (text, color) = (String::new(), None);
+            Ok(Json(Note { text, color }))
+        }
+    }
+
+    /// Returns the tag of the endpoint's response to one request at one version.
+    fn tag_of(declare: impl FnOnce(&mut Routes)) -> String {
+        let mut routes = Routes::default();
+        declare(&mut routes);
+        let info = routes.into_infos().remove(0);
+        let request = TestRequest::get().uri("/notes").to_http_request();
+        let reading = ReadCollections::new(&["notes.note"], [0; 32], true);
+        entity_tag(&request, &info, &reading, Version::new(1, 0))
+    }
+
+    #[test]
+    fn a_tag_depends_on_the_form_of_the_response() {
+        let earlier = |routes: &mut Routes| {
+            routes.get("/notes", Access::Authenticated, earlier::list_notes);
+        };
+        let present = |routes: &mut Routes| {
+            routes.get("/notes", Access::Authenticated, present::list_notes);
+        };
+
+        assert_eq!(tag_of(present), tag_of(present));
+        assert_ne!(tag_of(present), tag_of(earlier));
     }
 }

@@ -253,7 +253,7 @@ async fn handle(
         false => error,
     })?;
     if let Some(context) = &context {
-        conditional::tag(request, context, &mut response);
+        conditional::tag(request, info, context, &mut response);
     }
     Ok(response)
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::dev::{ServiceRequest, ServiceResponse, fn_service};
 use actix_web::http::Method;
@@ -99,6 +99,10 @@ pub struct EndpointInfo {
     pub media: &'static [&'static str],
     /// The schema of such a body that is JSON.
     pub(crate) json: Option<SchemaOf>,
+    /// Adds the input and the responses to the API document.
+    pub(crate) describe: Describer,
+    /// See [`EndpointInfo::form`].
+    pub(super) form: OnceLock<[u8; 32]>,
     /// Writes rejections as pages, if the endpoint responds to clients that accept HTML with a page.
     pub page: Option<RejectionPage>,
     /// Statuses of successes besides that of the response type.
@@ -157,7 +161,6 @@ type Describer = fn(OperationBuilder, &mut Schemas) -> OperationBuilder;
 #[derive(Clone)]
 pub(crate) struct Declared {
     pub(crate) info: EndpointInfo,
-    pub(crate) describe: Describer,
     handler: Arc<AnyHandler>,
 }
 
@@ -297,6 +300,8 @@ impl Routes {
             is_tagged: true,
             media: &[],
             json: None,
+            describe,
+            form: OnceLock::new(),
             page: None,
             responses: &[],
             request_headers: &[],
@@ -309,11 +314,7 @@ impl Routes {
             passes_over_selections: false,
             takes_rest: false,
         };
-        self.declared.push(Declared {
-            info,
-            describe,
-            handler,
-        });
+        self.declared.push(Declared { info, handler });
         Declaration { routes: self }
     }
 

@@ -29,6 +29,9 @@ pub(super) async fn pass(client: UnixStream, state: &State) -> io::Result<()> {
         to_client.write_all(b"N").await?;
         first = Message::read_first(&mut from_client).await?;
     }
+    if state.drops_options.load(Ordering::SeqCst) {
+        first = first.without_options();
+    }
     let (read, mut to_server) = split(connect(&state.target).await?);
     let mut from_server = BufReader::new(read);
     to_server.write_all(&first.bytes).await?;

@@ -46,6 +46,27 @@ impl Message {
         matches!(word, Some(TLS_REQUEST | GSS_REQUEST))
     }
 
+    /// Returns a first message without the startup parameter `options`.
+    pub(super) fn without_options(self) -> Self {
+        // Length and version come first, then names and values, each ended by a zero; an empty name ends the message.
+        let Some((version, parameters)) = self.bytes.get(4..).and_then(|rest| rest.split_at_checked(4)) else {
+            return self;
+        };
+        let texts: Vec<&[u8]> = parameters.split(|byte| *byte == 0).collect();
+        let mut kept = version.to_vec();
+        for pair in texts.chunks_exact(2) {
+            if pair[0] != b"options" && !pair[0].is_empty() {
+                kept.extend([pair[0], b"\0", pair[1], b"\0"].concat());
+            }
+        }
+        kept.push(0);
+        let length = u32::try_from(kept.len() + 4).expect("it is shorter than it was");
+        Self {
+            kind: 0,
+            bytes: [&length.to_be_bytes()[..], &kept].concat(),
+        }
+    }
+
     /// Returns whether the message is `Execute` or `Query`.
     pub(super) fn is_statement(&self) -> bool {
         matches!(self.kind, b'E' | b'Q')

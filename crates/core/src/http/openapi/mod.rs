@@ -8,6 +8,7 @@ mod schemas;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 use utoipa::openapi::path::OperationBuilder;
 
 pub(crate) use self::headers::DAY;
@@ -140,6 +141,21 @@ fn references(value: &Value) -> BTreeSet<String> {
     found
 }
 
+impl EndpointInfo {
+    /// Returns what identifies the form of the endpoint's responses: a digest of the version of the program, and of what the document says about the
+    /// endpoint. A process of another release may show the same rows in another form.
+    pub(super) fn form(&self) -> &[u8; 32] {
+        self.form.get_or_init(|| {
+            let mut schemas = Schemas::default();
+            let operation = json!((self.describe)(OperationBuilder::new(), &mut schemas).build());
+            let body = self.json.map(|schema| json!(schema(&mut schemas)));
+            let (known, _problems) = schemas.finish();
+            let described = json!([env!("CARGO_PKG_VERSION"), operation, body, known]);
+            Sha256::digest(described.to_string()).into()
+        })
+    }
+}
+
 fn security_schemes() -> Value {
     json!({
         "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
@@ -174,7 +190,7 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
         .operation_id(Some(info.operation))
         .summary(Some(info.summary))
         .tag(info.tag);
-    let mut operation = json!((one.describe)(described, schemas).build());
+    let mut operation = json!((info.describe)(described, schemas).build());
     operation["security"] = security(info.access);
     if let Access::Features(features) = info.access {
         let required: Vec<&str> = features.iter().map(|feature| feature.id).collect();
