@@ -137,9 +137,8 @@ async fn changeable_acl(tx: &mut Tx<'_>, role: Uuid) -> Result<Option<Acl>> {
     Ok(stored)
 }
 
-/// Rejects what [`may_change_role`] rejects, and a role that grants more than the caller covers. Its name decides what the role admits to, too:
-/// `requireRole` of a sign-in, recipients of notifications and the roles of new users name it.
-pub(crate) async fn may_rename_or_remove_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
+/// Rejects what [`may_change_role`] rejects, and the deletion of a role that grants more than the caller covers.
+pub(crate) async fn may_remove_role(tx: &mut Tx<'_>, role: Uuid) -> Result<()> {
     let stored = changeable_acl(tx, role).await?;
     protect(tx, stored.as_ref())
 }

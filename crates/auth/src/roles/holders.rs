@@ -104,7 +104,7 @@ async fn shared(tx: &mut Tx<'_>, own: Uuid, listed: Option<Vec<Uuid>>) -> Result
 /// # Errors
 /// If the database can't be reached.
 pub async fn may_change_role(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
-    match grants::may_rename_or_remove_role(tx, role).await {
+    match grants::may_remove_role(tx, role).await {
         Ok(()) => Ok(true),
         Err(backoffice_core::Error::Rejected(_)) => Ok(false),
         Err(error) => Err(error),

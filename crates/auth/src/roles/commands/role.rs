@@ -112,10 +112,8 @@ impl Record for Role {
     }
 
     async fn check(&mut self, tx: &mut Tx<'_>, input: &RoleInput, before: Option<&Self>) -> Result<bool> {
-        match before {
-            None => {}
-            Some(before) if before.name == self.name => grants::may_change_role(tx, self.id).await?,
-            Some(_) => grants::may_rename_or_remove_role(tx, self.id).await?,
+        if before.is_some() {
+            grants::may_change_role(tx, self.id).await?;
         }
         if !input.name.is_keep() {
             for role in before.into_iter().chain([&*self]) {
@@ -173,7 +171,7 @@ impl Command for DeleteRole {
     }
 
     async fn apply(&self, tx: &mut Tx<'_>) -> Result<()> {
-        grants::may_rename_or_remove_role(tx, self.id).await?;
+        grants::may_remove_role(tx, self.id).await?;
         let row: Role = crud::stored(tx, self.id).await?;
         seed::check_reserved(tx, &row.name, true)?;
         let context = tx.context();

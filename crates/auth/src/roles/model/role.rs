@@ -206,7 +206,7 @@ impl Entity for Role {
         }
         if step.restoring && step.from.is_some() {
             // The snapshots of an edit do not contain the ACL. The commands check it before they write.
-            grants::may_rename_or_remove_role(tx, step.id).await?;
+            grants::may_change_role(tx, step.id).await?;
         }
         Ok(())
     }
