@@ -250,8 +250,8 @@ pub(crate) async fn count_attempt(call: &Call, address: &str) -> Result<()> {
     Ok(())
 }
 
-/// Resets the client's count of attempts at an account after it sent the right password, unless several tenants have an account with the address:
-/// who knows the password of one of them could guess those of the others without a limit (decision 20).
+/// Resets the client's count of attempts at an account after it sent the right password, unless several tenants have an account with the address.
+/// A client that knows the password of one of them could otherwise guess those of the others without this limit (decision 20).
 pub(crate) async fn forgive_attempts(call: &Call, address: &str) -> Result<()> {
     if login::is_shared(call, address).await? {
         return Ok(());
