@@ -1,11 +1,11 @@
 //! Notifications about alerts.
 
-use backoffice_auth::find_holders;
 use backoffice_calendar::{Zone, default_zone};
 use backoffice_core::command::EntityRef;
 use backoffice_core::context::Call;
 use backoffice_core::db::Prepared;
 use backoffice_core::events::{StoredEvent, Subscriber};
+use backoffice_core::jobs::enqueue;
 use backoffice_core::{Result, Timestamp};
 use backoffice_notifications::{Channels, New, NotificationType, Severity, TypeTexts, dismiss_groups, send_last};
 use diesel::sql_types::{Array, BigInt, Nullable, SmallInt, Text, Timestamptz, Uuid as SqlUuid};
@@ -14,12 +14,12 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::acl;
 use crate::events::{OPENED as OPENED_EVENT, RESOLVED, UPDATED};
+use crate::jobs::NotifyHolders;
 use crate::kinds::Urgency;
 use crate::link::link_href;
 use crate::model::KIND;
-use crate::query::{lock_marks, marks_of};
+use crate::query::readers_of;
 
 /// An alert is new, or counts as new. Only critical ones are pushed.
 pub(crate) const OPENED: NotificationType = NotificationType {
@@ -101,7 +101,7 @@ const fn texts(locale: &'static str, name: &'static str, title: &'static str, bo
     }
 }
 
-/// Notifies the users who may see an alert, and dismisses the notifications of resolved ones.
+/// Enqueues the job that notifies the users who may see an alert, and dismisses the notifications of resolved ones.
 pub(crate) const NOTIFY: Subscriber = Subscriber {
     id: "alerts.notify",
     patterns: &[OPENED_EVENT, UPDATED, RESOLVED],
@@ -126,25 +126,26 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
     if event.name == UPDATED && !payload.grown {
         return Ok(());
     }
-    // The alert may have been resolved since.
-    let alerts = describe(connection, call, tenant, call.now, &[payload.id]).await?;
-    if alerts.is_empty() {
-        return Ok(());
-    }
-    // Users may have read it since. Growth has removed the marks of before.
-    lock_marks(connection, tenant).await?;
-    let marks = marks_of(connection, tenant, &[payload.id]).await?;
-    let mut new = Vec::new();
-    for alert in &alerts {
-        let channels = Channels {
-            push: alert.urgency() == Urgency::Critical,
-            ..OPENED.channels
-        };
-        let notification_type = NotificationType { channels, ..OPENED };
-        let holders = find_holders(connection, tenant, acl::VIEW, alert.organization_id).await?;
-        let unread = holders.into_iter().filter(|user| !marks.contains(&(alert.id, *user)));
-        new.extend(unread.map(|user| about(notification_type, user, alert)));
-    }
+    enqueue(connection, call, &NotifyHolders::new(payload.id).for_tenant(tenant)).await?;
+    Ok(())
+}
+
+/// Notifies those of the users who have not read an alert, as the last step of a transaction that has locked it.
+pub(crate) async fn notify_unread(
+    connection: &mut AsyncPgConnection,
+    call: &Call,
+    tenant: Uuid,
+    alert: &Described,
+    users: &[Uuid],
+) -> Result<()> {
+    let channels = Channels {
+        push: alert.urgency() == Urgency::Critical,
+        ..OPENED.channels
+    };
+    let notification_type = NotificationType { channels, ..OPENED };
+    let readers = readers_of(connection, tenant, alert.id, users).await?;
+    let unread = users.iter().filter(|user| !readers.contains(*user));
+    let new = Vec::from_iter(unread.map(|user| about(notification_type, *user, alert)));
     send_last(connection, call, tenant, &new).await?;
     Ok(())
 }
@@ -156,6 +157,9 @@ pub(crate) struct Described {
     pub(crate) id: Uuid,
     #[diesel(sql_type = SqlUuid)]
     pub(crate) organization_id: Uuid,
+    /// When it was opened or has grown.
+    #[diesel(sql_type = Timestamptz)]
+    pub(crate) occurred_at: Timestamp,
     #[diesel(sql_type = SmallInt)]
     urgency_rank: i16,
     #[diesel(sql_type = Text)]
@@ -181,7 +185,7 @@ impl Described {
 }
 
 const DESCRIBE: &str = "\
-select a.id, a.organization_id, a.urgency_rank, a.subject_type, a.subject_id, a.subject_name, x.assignments, x.first_start,
+select a.id, a.organization_id, a.occurred_at, a.urgency_rank, a.subject_type, a.subject_id, a.subject_name, x.assignments, x.first_start,
     c.time_zone, '' as link
 from alerts_alerts a
 cross join lateral (select count(*) as assignments, min(x.start_at) as first_start from alerts_assignments x

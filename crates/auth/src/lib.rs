@@ -54,7 +54,7 @@ pub use users::administration::{
     send_link, set_active, set_password,
 };
 pub use users::commands::{FirstConsent, FirstUser};
-pub use users::feature_holders::find_holders;
+pub use users::feature_holders::{find_holders, find_holders_between};
 pub use users::managed::{InvitedUser, change_activity, exchange_roles, is_administrator, protect_user};
 pub use users::sign_up::has_account;
 pub use users::tenant_users::{TenantUser, find_tenant_users};

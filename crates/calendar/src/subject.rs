@@ -75,7 +75,7 @@ impl ToSql<Text, Pg> for ResourceType {
 }
 
 /// A resource in an organization. It need not exist as a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Subject {
     /// The organization.
     pub organization: Uuid,

@@ -2,13 +2,17 @@
 
 mod erase;
 mod escalate;
+mod notify_holders;
 mod recompute_all;
+mod recompute_listed;
 mod recompute_subjects;
 mod sweep;
 
 pub(crate) use erase::EraseResolved;
 pub(crate) use escalate::EscalateAlerts;
+pub(crate) use notify_holders::NotifyHolders;
 pub(crate) use recompute_all::{RecomputeAll, recompute_next};
+pub(crate) use recompute_listed::RecomputeListed;
 pub(crate) use recompute_subjects::RecomputeSubjects;
 pub(crate) use sweep::SweepAlerts;
 
@@ -18,10 +22,16 @@ use time::Duration;
 /// The schedule whose interval is the setting `alerts.sweep`.
 pub(crate) const SWEEP_SCHEDULE: &str = "alerts.sweep";
 
+/// Priorities of jobs of which one change may enqueue thousands; that of others is 100, and lower ones run first.
+const RECOMPUTE_PRIORITY: i16 = 110;
+const NOTIFY_PRIORITY: i16 = 120;
+
 /// Registers the jobs and their schedules.
 pub(crate) fn register(registry: &mut Registry) {
     registry
         .job::<RecomputeSubjects>()
+        .job::<RecomputeListed>()
+        .job::<NotifyHolders>()
         .job::<RecomputeAll>()
         .job::<SweepAlerts>()
         .job::<EraseResolved>()

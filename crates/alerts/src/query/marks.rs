@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use backoffice_core::db::Prepared;
-use backoffice_core::{RequestContext, Result};
-use diesel::sql_types::{Array, Uuid as SqlUuid};
+use backoffice_core::{RequestContext, Result, Timestamp};
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
@@ -17,33 +17,42 @@ struct Row {
     id: Uuid,
 }
 
-/// Keeps marks and notifications of a tenant apart: a transaction that marks alerts as read holds the lock shared, one that notifies users of alerts holds
-/// it alone. So either the notification is written first, and the mark finds it, or the mark is, and its user is not notified.
-macro_rules! lock {
-    ($function:literal) => {
-        concat!(
-            "select ",
-            $function,
-            "(hashtextextended('alerts.reads:' || $1::text, 0))"
-        )
-    };
+const LOCK: &str = "\
+select id from alerts_alerts where tenant_id = $1 and id = $2 and occurred_at = $3 and resolved_at is null for update";
+
+/// Locks an alert until the end of the transaction; false if it was resolved, or has grown since this time. Keeps its marks and notifications apart: a mark
+/// refers to the row of its alert, so the transaction that writes it waits for this one, or this one for that. Either the notification is written first,
+/// and the next statement of the mark's transaction finds it, or the mark is, and [`readers_of`] finds its user. A transaction locks one alert only,
+/// because one that marks several may have locked others of them.
+pub(crate) async fn lock_alert(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    alert: Uuid,
+    occurred_at: Timestamp,
+) -> Result<bool> {
+    let statement = sql_query(LOCK)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(alert)
+        .bind::<Timestamptz, _>(occurred_at);
+    let locked: Vec<Row> = Prepared(statement).load(connection).await?;
+    Ok(!locked.is_empty())
 }
 
-const LOCK_SHARED: &str = lock!("pg_advisory_xact_lock_shared");
-const LOCK: &str = lock!("pg_advisory_xact_lock");
-
-/// Waits for the transactions of the tenant that mark alerts as read, and keeps others from it until the end of this transaction.
-pub(crate) async fn lock_marks(connection: &mut AsyncPgConnection, tenant: Uuid) -> Result<()> {
-    let statement = sql_query(LOCK).bind::<SqlUuid, _>(tenant);
-    Prepared(statement).execute(connection).await?;
-    Ok(())
-}
-
-/// Waits for the transaction that notifies users of the tenant. It is the first statement, so that the next one sees the notifications.
-async fn share_marks(connection: &mut AsyncPgConnection, viewer: &Viewer) -> Result<()> {
-    let statement = sql_query(LOCK_SHARED).bind::<SqlUuid, _>(viewer.tenant);
-    Prepared(statement).execute(connection).await?;
-    Ok(())
+/// Returns those of the users who have read an alert.
+pub(crate) async fn readers_of(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    alert: Uuid,
+    users: &[Uuid],
+) -> Result<HashSet<Uuid>> {
+    let text = "select user_id as id from alerts_reads \
+        where tenant_id = $1 and alert_id = $2 and user_id = any(array(select unnest($3::uuid[])))";
+    let statement = sql_query(text)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<SqlUuid, _>(alert)
+        .bind::<Array<SqlUuid>, _>(users);
+    let readers: Vec<Row> = Prepared(statement).load(connection).await?;
+    Ok(readers.into_iter().map(|row| row.id).collect())
 }
 
 #[derive(QueryableByName)]
@@ -76,7 +85,6 @@ pub(crate) async fn mark_one(
     viewer: &Viewer,
     id: Uuid,
 ) -> Result<bool> {
-    share_marks(connection, viewer).await?;
     let text = format!(
         "with found as (select a.id, a.organization_id from alerts_alerts a where {} and a.id = $11), \
          marked as (insert into alerts_reads (tenant_id, id, organization_id, alert_id, user_id, read_at, created_at, updated_at) \
@@ -111,7 +119,6 @@ pub(crate) async fn mark_all(
     ctx: &RequestContext,
     viewer: &Viewer,
 ) -> Result<Vec<Uuid>> {
-    share_marks(connection, viewer).await?;
     let text = format!(
         "insert into alerts_reads (tenant_id, id, organization_id, alert_id, user_id, read_at, created_at, updated_at) \
          select $1, (substr($11::text, 1, 14) || '7' || substr(md5($11::text || a.id::text)::uuid::text, 16))::uuid, \

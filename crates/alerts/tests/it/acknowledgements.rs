@@ -347,8 +347,9 @@ async fn an_alert_that_is_read_while_its_notification_is_written_leaves_no_unrea
             .page(&fixture.d.token, "?unreadOnly=true&urgencies=critical")
             .await;
         let alert = page["items"][0].clone();
+        fixture.app.deliver_events().await;
 
-        join(fixture.read(&fixture.d.token, &alert), fixture.app.deliver_events()).await;
+        join(fixture.read(&fixture.d.token, &alert), fixture.app.run_jobs()).await;
 
         let all = fixture.notifications(&fixture.d.token).await;
         let shown = fixture.item(&fixture.d.token, &alert).await;

@@ -148,6 +148,8 @@ async fn a_job_recomputes_the_subjects_that_did_not_fit() {
     assert_eq!(open().await, 3);
     fixture.app.run_jobs().await;
     assert_eq!(open().await, 110);
+    let parts = "select id from core_jobs where kind = 'alerts.subjects.recompute_listed'";
+    assert_eq!(fixture.app.rows(parts).await.len(), 2);
     fixture.assert_no_difference().await;
     fixture.change(JOB_SITES, fixture.s1, json!({"status": "active"})).await;
     fixture.app.run_jobs().await;

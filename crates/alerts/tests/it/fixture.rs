@@ -251,6 +251,7 @@ impl Fixture {
     /// Returns the notifications of a user, the newest first.
     pub(crate) async fn notifications(&self, token: &str) -> Vec<Value> {
         self.app.deliver_events().await;
+        self.app.run_jobs().await;
         let page = self.app.read(token, "/notifications?pageSize=100").await;
         page["items"].as_array().expect("items").clone()
     }

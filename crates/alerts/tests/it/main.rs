@@ -14,6 +14,7 @@ mod marks;
 mod migrations;
 mod naive;
 mod overlaps;
+mod recipients;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

@@ -1,0 +1,102 @@
+use backoffice_auth::{find_holders, find_holders_between};
+use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
+use backoffice_core::{Result, Scope, Timestamp};
+use backoffice_notifications::MOST_IN_A_STATEMENT;
+use diesel_async::AsyncPgConnection;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::NOTIFY_PRIORITY;
+use crate::acl;
+use crate::notify::{Described, describe, notify_unread};
+use crate::query::lock_alert;
+
+/// Users that one job notifies; a further job notifies the next ones.
+const BATCH: usize = MOST_IN_A_STATEMENT;
+
+/// Notifies the users who may see an alert that is new or has grown. Each batch of them is a transaction of its own, which also enqueues the job of the
+/// next batch: marks of the alert wait for one batch at most, and a crash repeats none that was committed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NotifyHolders {
+    alert: Uuid,
+    /// When the alert was opened or has grown, as the first batch has found it. After further growth another job notifies all users.
+    occurred_at: Option<Timestamp>,
+    /// The last user of the batch before this one, then that of each batch that is left. Empty for the first batch, which divides the users.
+    ends: Vec<Uuid>,
+}
+
+impl Job for NotifyHolders {
+    const KIND: &'static str = "alerts.alert.notify";
+
+    async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
+        let (call, tenant, now) = (work.call().clone(), work.tenant(), work.now());
+        let mut chunk = work.begin(&Scope::tenant(tenant)).await?;
+        let connection = chunk.connection();
+        // The alert may have been resolved since.
+        let alerts = describe(connection, &call, tenant, now, &[self.alert]).await?;
+        if let Some(alert) = alerts.first().filter(|alert| self.is_about(alert)) {
+            let (users, next) = self.batch(connection, tenant, alert).await?;
+            if lock_alert(connection, tenant, alert.id, alert.occurred_at).await? {
+                if let Some(next) = next {
+                    enqueue(connection, &call, &next.for_tenant(tenant)).await?;
+                }
+                notify_unread(connection, &call, tenant, alert, &users).await?;
+            }
+        }
+        chunk.finish().await?;
+        Ok(Step::Done)
+    }
+}
+
+impl NotifyHolders {
+    pub(crate) const fn new(alert: Uuid) -> Self {
+        Self {
+            alert,
+            occurred_at: None,
+            ends: Vec::new(),
+        }
+    }
+
+    /// Returns the job to enqueue. One change may open thousands of alerts, so the other jobs of the tenant run first.
+    pub(crate) fn for_tenant(self, tenant: Uuid) -> NewJob<Self> {
+        NewJob {
+            priority: NOTIFY_PRIORITY,
+            ..NewJob::of_system(tenant, self)
+        }
+    }
+
+    /// Returns whether the alert has not grown since the first batch.
+    fn is_about(&self, alert: &Described) -> bool {
+        self.occurred_at.is_none_or(|at| at == alert.occurred_at)
+    }
+
+    /// Returns the users of this batch, and the job of the next one.
+    async fn batch(
+        &self,
+        connection: &mut AsyncPgConnection,
+        tenant: Uuid,
+        alert: &Described,
+    ) -> Result<(Vec<Uuid>, Option<Self>)> {
+        let organization = alert.organization_id;
+        let (users, ends) = match self.ends.as_slice() {
+            [after, ends @ ..] => {
+                let range = (*after, *ends.first().unwrap_or(after));
+                let users = find_holders_between(connection, tenant, acl::VIEW, organization, range).await?;
+                (users, ends.to_vec())
+            }
+            [] => {
+                let mut users = find_holders(connection, tenant, acl::VIEW, organization).await?;
+                let last = |batch: &[Uuid]| batch.last().copied();
+                let ends = users.chunks(BATCH).filter_map(last).collect();
+                users.truncate(BATCH);
+                (users, ends)
+            }
+        };
+        let next = (ends.len() > 1).then(|| Self {
+            alert: self.alert,
+            occurred_at: Some(alert.occurred_at),
+            ends,
+        });
+        Ok((users, next))
+    }
+}
