@@ -3,6 +3,14 @@
 use diesel::table;
 
 table! {
+    auth_roles (tenant_id, id) {
+        tenant_id -> Uuid,
+        id -> Uuid,
+        name_norm -> Text,
+    }
+}
+
+table! {
     auth_users (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,

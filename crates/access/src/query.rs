@@ -1,4 +1,4 @@
-//! Reads of users. One further statement reads the roles and invitations of a whole page.
+//! Reads of users. One further statement reads the roles and invitations of a whole page, and for a filter by role one before reads the roles of the team.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::foreign::auth_users as users;
+use crate::foreign::{auth_roles as roles, auth_users as users};
 use crate::values::{ROLE_NAMES, TeamRole, UserStatus};
 
 /// The kind of users.
@@ -107,10 +107,15 @@ pub async fn list(
     window: Window,
 ) -> Result<Page<(TeamUser, BesideUser)>> {
     let found = find_texts(context, connection, USER_KIND, filter.pattern.as_deref()).await?;
-    let rows = filtered(context, filter, found.as_deref())
+    let roles = match filter.role {
+        None => Vec::new(),
+        Some(_) => team_roles(connection, context).await?,
+    };
+    let filtered = || filtered(context, filter, found.as_deref(), &roles);
+    let rows = filtered()
         .order((users::name.asc().nulls_last(), users::email_norm.asc(), users::id.asc()))
         .select(TeamUser::as_select());
-    let total = filtered(context, filter, found.as_deref()).select(count_star());
+    let total = filtered().select(count_star());
     let rows = window.limited(rows).load(&mut &*connection);
     let page: Page<TeamUser> = window
         .fetch(context, connection, rows, || {
@@ -168,10 +173,30 @@ fn in_scope<'a>(context: &RequestContext) -> users::BoxedQuery<'a, Pg> {
     }
 }
 
-const HOLDS: &str = "exists (select from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id \
-    where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and r.name_norm = any(";
+/// A role of the team: its tenant, id and name.
+type RoleKey = (Uuid, Uuid, String);
 
-fn filtered<'a>(context: &RequestContext, filter: &UserFilter, found: Option<&[Uuid]>) -> users::BoxedQuery<'a, Pg> {
+/// Returns the roles of the team that users may hold.
+async fn team_roles(connection: &AsyncPgConnection, context: &RequestContext) -> Result<Vec<RoleKey>> {
+    // The version comes first: rows that change after it make a tag too old, not a page.
+    context.read_version_first(connection).await?;
+    let named = roles::table
+        .filter(context.scope().owns_or_global(roles::tenant_id))
+        .filter(roles::name_norm.eq_any(ROLE_NAMES))
+        .select((roles::tenant_id, roles::id, roles::name_norm));
+    Ok(Prepared(named).load(&mut &*connection).await?)
+}
+
+/// The roles are values, because PostgreSQL knows how many users hold each of them: if many do, it finds a page in the order of the list.
+const HOLDS: &str = "exists (select from auth_user_roles l \
+    where l.tenant_id = auth_users.tenant_id and l.user_id = auth_users.id and l.role_tenant_id = any(";
+
+fn filtered<'a>(
+    context: &RequestContext,
+    filter: &UserFilter,
+    found: Option<&[Uuid]>,
+    roles: &[RoleKey],
+) -> users::BoxedQuery<'a, Pg> {
     let mut query = in_scope(context);
     if let Some(ids) = &filter.ids {
         query = query.filter(users::id.one_of(ids.clone()));
@@ -192,9 +217,12 @@ fn filtered<'a>(context: &RequestContext, filter: &UserFilter, found: Option<&[U
         None => query,
     };
     let holds = |negation: &str, names: &[&str]| {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let named = roles.iter().filter(|(.., name)| names.contains(&name.as_str()));
+        let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = named.map(|(tenant, id, _)| (*tenant, *id)).unzip();
         sql::<Bool>(&format!("{negation}{HOLDS}"))
-            .bind::<Array<Text>, _>(names)
+            .bind::<Array<SqlUuid>, _>(tenants)
+            .sql(") and l.role_id = any(")
+            .bind::<Array<SqlUuid>, _>(ids)
             .sql("))")
     };
     match filter.role {

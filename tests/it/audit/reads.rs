@@ -89,6 +89,24 @@ async fn lists_of_the_logs_cost_three_statements_with_their_own_record() {
 }
 
 #[actix_web::test]
+async fn each_page_of_the_access_log_shows_what_the_whole_list_shows() {
+    let fixture = Fixture::of(builder()).await;
+    let (app, a) = (&fixture.app, &fixture.a);
+    read(app, &a.tenant_admin, "/auth/users?pageSize=100").await;
+    let kind = "resourceKind=auth.user";
+    let whole = accesses(app, &a.tenant_admin, &format!("{kind}&pageSize=200")).await;
+    assert!(whole.len() > 2, "{whole:?}");
+
+    for (index, item) in whole.iter().enumerate() {
+        let query = format!("{kind}&pageSize=1&page={}", index + 1);
+        let page = accesses(app, &a.tenant_admin, &query).await;
+        assert_eq!(page.as_slice(), std::slice::from_ref(item), "{query}");
+    }
+    let beyond = format!("{kind}&pageSize=1&page={}", whole.len() + 1);
+    assert_eq!(accesses(app, &a.tenant_admin, &beyond).await, Vec::<Value>::new());
+}
+
+#[actix_web::test]
 async fn the_total_counts_what_was_added_removed_and_changed_since_the_last_reading() {
     let fixture = Fixture::of(builder().config("[audit.access]\nwindow_seconds = 0\n")).await;
     let (app, a) = (&fixture.app, &fixture.a);

@@ -7,9 +7,7 @@ use backoffice_auth::{Subject, protect_holder, revoke};
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Error, Feature, Result, Timestamp};
-use diesel::{
-    ExpressionMethods, Insertable, PgArrayExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper,
-};
+use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -162,13 +160,7 @@ impl Entity for Key {
         revoke(tx, Subject::Key(step.id)).await?;
         // Keys that this key created are revoked with it.
         let tenant = tx.tenant();
-        let created_with_it: Vec<Uuid> = keys::table
-            .filter(keys::tenant_id.eq(tenant))
-            .filter(keys::creator_keys.contains(vec![step.id]))
-            .filter(keys::deleted_at.is_null())
-            .select(keys::id)
-            .load(tx.conn())
-            .await?;
+        let created_with_it = query::keys::created_with(tx.conn(), tenant, step.id).await?;
         for key in created_with_it {
             revoke(tx, Subject::Key(key)).await?;
         }

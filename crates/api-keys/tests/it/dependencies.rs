@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use backoffice_test_accounts::ORGANIZATIONS;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, KEYS, id_of};
+use crate::fixture::{Fixture, KEYS, Key, id_of};
 
 async fn delete(fixture: &Fixture, path: &str) -> (u16, Value) {
     fixture.app.delete(&fixture.a.token, path, Value::Null).await
@@ -109,4 +109,48 @@ async fn a_caller_who_may_not_write_a_role_does_not_learn_that_a_key_holds_it() 
     let (status, body) = fixture.app.delete(&limited, &path, Value::Null).await;
 
     assert_eq!((status, &body["code"]), (403, &json!("grant_exceeds_rights")));
+}
+
+/// Creates a key by another one.
+async fn created_by(fixture: &Fixture, creator: &Key, name: &str) -> Key {
+    let request = fixture.app.request(Method::POST, KEYS);
+    let request = request.header("X-Api-Key", &creator.secret);
+    let response = request.json(&json!({"name": name, "roles": ["admin"]})).send().await;
+    assert_eq!(response.status, 201, "{}", response.text());
+    let created = response.json();
+    Key {
+        id: id_of(&created),
+        secret: created["secret"].as_str().expect("a key").to_owned(),
+    }
+}
+
+#[actix_web::test]
+async fn a_deletion_revokes_the_keys_below_and_no_others() {
+    let fixture = Fixture::new().await;
+    let first = fixture.key(json!({"name": "First", "roles": ["admin"]})).await;
+    let second = created_by(&fixture, &first, "Second").await;
+    let third = created_by(&fixture, &second, "Third").await;
+    let sibling = created_by(&fixture, &first, "Sibling").await;
+    let other = fixture.key(json!({"name": "Other", "roles": ["admin"]})).await;
+    let statuses = async || {
+        let mut statuses = Vec::new();
+        for key in [&first, &second, &third, &sibling, &other] {
+            statuses.push(fixture.get(key, KEYS).await.0);
+        }
+        statuses
+    };
+    let revoked = async |key: &Key| {
+        let rows = format!("auth_revocations where subject_id = '{}'", key.id);
+        fixture.app.count(&rows).await
+    };
+    assert_eq!(statuses().await, [200; 5]);
+
+    assert_eq!(delete(&fixture, &format!("{KEYS}?id={}", second.id)).await.0, 200);
+    assert_eq!(statuses().await, [200, 401, 401, 200, 200]);
+    assert_eq!(delete(&fixture, &format!("{KEYS}?id={}", first.id)).await.0, 200);
+    assert_eq!(statuses().await, [401, 401, 401, 401, 200]);
+
+    // The second key was deleted before, and what it created is found nevertheless.
+    assert_eq!((revoked(&second).await, revoked(&third).await), (1, 2));
+    assert_eq!((revoked(&sibling).await, revoked(&other).await), (1, 0));
 }

@@ -400,3 +400,29 @@ async fn a_selected_organization_excludes_a_key_of_the_whole_tenant() {
     assert_eq!(selected, (403, json!({"error": "Organization out of scope"})));
     assert_eq!(post("all").await.0, 201);
 }
+
+#[actix_web::test]
+async fn each_page_shows_what_the_whole_list_shows() {
+    let fixture = Fixture::new().await;
+    let branch = fixture.organization("Branch", None).await;
+    fixture.role("Reader", &["auth.users.list"], None).await;
+    for (name, organization, roles) in [
+        ("First", json!(null), json!(["admin", "Reader"])),
+        ("Second", json!(branch), json!(["Reader"])),
+        ("Third", json!(fixture.a.organization), json!([])),
+    ] {
+        let body = json!({"name": name, "organizationId": organization, "roles": roles});
+        fixture.key(body).await;
+        fixture.app.advance(Duration::SECOND);
+    }
+    let whole = fixture.app.read(&fixture.a.token, KEYS).await;
+    let items = whole["items"].as_array().expect("a list");
+    assert_eq!(items.len(), 3, "{whole}");
+
+    let pages = items.iter().map(|item| json!([item])).chain([json!([])]);
+    for (index, expected) in pages.enumerate() {
+        let path = format!("{KEYS}?pageSize=1&page={}", index + 1);
+        let page = fixture.app.read(&fixture.a.token, &path).await;
+        assert_eq!((&page["items"], &page["total"]), (&expected, &json!(3)), "{path}");
+    }
+}

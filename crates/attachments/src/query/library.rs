@@ -4,7 +4,7 @@ use backoffice_core::db::{KeyColumn, Prepared, Recurring};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::list::{ListRequest, Page, SortField, Sortable, Start};
 use backoffice_core::{RequestContext, Result, Scope, Timestamp};
-use diesel::dsl::{count_star, sql};
+use diesel::dsl::{count_star, exists, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel::{
@@ -84,6 +84,32 @@ fn shown<'a>(scope: &Scope, restricted: &[Restricted]) -> Filtered<'a> {
     query
 }
 
+/// Most tags that are looked up for each file. PostgreSQL plans each execution, and each further look-up multiplies its time for that.
+const MOST_LOOK_UPS: usize = 5;
+
+/// Limits the query to files that have all of these tags; without any, no file matches.
+fn tagged<'a>(mut query: Filtered<'a>, scope: &Scope, required: &[String]) -> Filtered<'a> {
+    if required.is_empty() || required.len() > MOST_LOOK_UPS {
+        let tagged = tags::table
+            .filter(scope.owns(tags::tenant_id))
+            .filter(tags::tag.eq_any(required.to_vec()))
+            .group_by(tags::attachment_id)
+            .having(count_star().eq(i64::try_from(required.len()).unwrap_or(i64::MAX)))
+            .select(tags::attachment_id);
+        return query.filter(attachments::id.eq_any(tagged));
+    }
+    for tag in required {
+        let has_tag = tags::table
+            .filter(scope.owns(tags::tenant_id))
+            .filter(tags::tenant_id.eq(attachments::tenant_id))
+            .filter(tags::attachment_id.eq(attachments::id))
+            // An array, so that each tag is planned for its frequency: the files of a frequent one are found sooner in the order of the list.
+            .filter(tags::tag.eq_any([tag.clone()]));
+        query = query.filter(exists(has_tag));
+    }
+    query
+}
+
 /// Returns the matching files; `partition` is the one that the filter names.
 fn matching<'a>(
     scope: &Scope,
@@ -99,13 +125,7 @@ fn matching<'a>(
             .filter(attachments::partition_id.eq(partition.id));
     }
     if let Some(required) = &filter.tags {
-        let tagged = tags::table
-            .filter(scope.owns(tags::tenant_id))
-            .filter(tags::tag.eq_any(required.clone()))
-            .group_by(tags::attachment_id)
-            .having(count_star().eq(i64::try_from(required.len()).unwrap_or(i64::MAX)))
-            .select(tags::attachment_id);
-        query = query.filter(attachments::id.eq_any(tagged));
+        query = tagged(query, scope, required);
     }
     if let Some(entity) = &filter.entity_id {
         query = query.filter(attachments::entity_id.eq(entity.clone()));
@@ -256,24 +276,42 @@ pub struct ShownPartition {
 /// Most tags of `availableTags`.
 const MOST_TAGS: i64 = 500;
 
-/// Goes from one tag to the next in the index, whatever number of files have it; the partitions come after the tags.
-const TAGS_AND_PARTITIONS: &str = "\
+/// Reads the tags `used` and then the partitions of the tenant `$1` and of the platform `$2`.
+macro_rules! and_partitions {
+    ($used:literal) => {
+        concat!(
+            $used,
+            ",
+own as (select p.* from attachments_partitions p where p.tenant_id in ($1, $2) order by p.created_at, p.id)
+select u.tag, '' as code, '' as title, null as description, false as is_public from used u
+union all
+select null, o.code, o.title, o.description, o.is_public from own o"
+        )
+    };
+}
+
+/// Goes from one tag to the next in the index, whatever number of files have it.
+const TAGS_AND_PARTITIONS: &str = and_partitions!(
+    "\
 with recursive every (tag) as (
     (select t.tag from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
     union all
     select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1)
     from every e where e.tag is not null
 ),
-used as (
-    select e.tag from every e
-    where e.tag is not null and ($2::uuid[] is null or exists (
-        select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($2)))
-    limit $3
-),
-own as (select p.* from attachments_partitions p where p.tenant_id in ($1, $4) order by p.created_at, p.id)
-select u.tag, '' as code, '' as title, null as description, false as is_public from used u
-union all
-select null, o.code, o.title, o.description, o.is_public from own o";
+used as (select e.tag from every e where e.tag is not null limit $3)"
+);
+
+/// Reads each tag of each file once. A sub-query for the organizations `$4`, because they are hashed then, whatever their number; an array would be
+/// searched from its beginning for each row.
+const TAGS_OF_ORGANIZATIONS_AND_PARTITIONS: &str = and_partitions!(
+    "\
+with used as (
+    select distinct t.tag from attachments_tags t
+    where t.tenant_id = $1 and t.organization_id in (select unnest($4::uuid[]))
+    order by t.tag limit $3
+)"
+);
 
 /// Returns the tags of the files that the caller may see, sorted, at most 500, and the partitions. If files of some kinds of records are left out, or all
 /// tenants are selected, the tags of all files are read.
@@ -302,11 +340,18 @@ async fn tags_and_partitions(
         let (tags, partitions) = try_join(tags, visible(connection, scope)).await?;
         return Ok((tags, partitions.into_iter().map(shown_partition).collect()));
     };
-    let statement = sql_query(TAGS_AND_PARTITIONS)
+    let text = match scope.organizations {
+        None => TAGS_AND_PARTITIONS,
+        Some(_) => TAGS_OF_ORGANIZATIONS_AND_PARTITIONS,
+    };
+    let mut statement = sql_query(text)
+        .into_boxed::<Pg>()
         .bind::<SqlUuid, Uuid>(tenant)
-        .bind::<Nullable<Array<SqlUuid>>, _>(scope.organizations.clone())
-        .bind::<BigInt, _>(MOST_TAGS)
-        .bind::<SqlUuid, _>(PLATFORM_TENANT);
+        .bind::<SqlUuid, _>(PLATFORM_TENANT)
+        .bind::<BigInt, _>(MOST_TAGS);
+    if let Some(organizations) = &scope.organizations {
+        statement = statement.bind::<Array<SqlUuid>, _>(organizations.clone());
+    }
     let rows: Vec<TagOrPartition> = Prepared(statement).load(&mut &*connection).await?;
     let (mut tags, mut partitions) = (Vec::new(), Vec::new());
     for row in rows {

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::{ATTACHMENTS, LIBRARY, NOTE, RECORD, Upload, fixture, ids, upload, uploaded};
+use crate::{ATTACHMENTS, LIBRARY, NOTE, RECORD, Upload, fixture, ids, request, upload, uploaded};
 
 #[actix_web::test]
 async fn a_list_of_no_tags_matches_no_file() {
@@ -48,6 +48,56 @@ async fn a_filter_has_at_most_twenty_tags() {
     assert_eq!(body["error"], "Invalid query");
     let expected = json!([{"path": "tags", "message": "must be at most 20 values", "code": "too_long"}]);
     assert_eq!(body["details"], expected);
+}
+
+#[actix_web::test]
+async fn a_file_matches_if_it_has_all_of_the_tags_whatever_their_number() {
+    let fixture = fixture().await;
+    let all = uploaded(&fixture, &[("tags", "a,b,c,d,e,f,g")], NOTE).await;
+    let some = uploaded(&fixture, &[("tags", "a,b,c,d,e")], NOTE).await;
+    uploaded(&fixture, &[("tags", "a")], NOTE).await;
+    let response = upload(&fixture.app, &fixture.b.token, &[("tags", "a,b,c,d,e,f")], NOTE).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+
+    for (tags, mut expected) in [
+        ("b", vec![all, some]),
+        ("e,d,b,b", vec![all, some]),
+        ("a,b,c,d,e", vec![all, some]),
+        ("a,b,c,d,f", vec![all]),
+        ("a,b,c,d,e,f", vec![all]),
+        ("a,b,c,d,e,f,g", vec![all]),
+        ("a,b,z", vec![]),
+        ("a,b,c,d,e,f,z", vec![]),
+    ] {
+        let path = format!("{LIBRARY}?tags={tags}");
+        let page = fixture.app.read(&fixture.a.token, &path).await;
+        let mut found = ids(&page);
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!((&page["total"], &found), (&json!(expected.len()), &expected), "{tags}");
+    }
+}
+
+#[actix_web::test]
+async fn a_caller_of_one_organization_sees_the_tags_in_use_there() {
+    let fixture = fixture().await;
+    let branch = fixture.organization("Branch", None).await;
+    fixture.role("Branch", &["attachments.*"], Some(&[branch])).await;
+    let (_, local) = fixture.user("local@alpha.test", &["Branch"]).await;
+    uploaded(&fixture, &[("tags", "head,shared")], NOTE).await;
+    for tags in ["shared", "shared,branch"] {
+        let parts = [RECORD[0], RECORD[1], ("tags", tags)];
+        let upload = request(&fixture.app, &local, &parts, Some(NOTE));
+        let response = upload.header("X-Organization-Id", &branch.to_string()).send().await;
+        assert_eq!(response.status, 200, "{}", response.text());
+    }
+
+    let page = fixture.app.read(&local, LIBRARY).await;
+
+    let whole = fixture.app.read(&fixture.a.token, LIBRARY).await;
+    assert_eq!(page["availableTags"], json!(["branch", "shared"]));
+    assert_eq!(whole["availableTags"], json!(["branch", "head", "shared"]));
+    assert_eq!(page["partitions"], whole["partitions"]);
 }
 
 #[actix_web::test]

@@ -78,15 +78,17 @@ pub(super) const ASSIGNMENTS: &str = subjects!(
 );
 
 /// All windows that live assignments may meet: those that begin before the last of them has ended. Which of them they meet is found by a sweep, because
-/// a look-up for each window would read the assignments of the year before it.
+/// a look-up for each window would read the assignments of the year before it. The ends are materialized, because PostgreSQL would look for the last
+/// assignment again for each window; no window is read of a subject without one.
 pub(super) const WINDOWS: &str = subjects!(
-    "select s.number, w.id, w.start_at, w.end_at from s \
-     cross join lateral (select max(a.start_at) + interval '367 days' as before from dispatch_assignments a where ",
+    ", ends as materialized ( \
+         select s.*, (select max(a.start_at) + interval '367 days' from dispatch_assignments a where ",
     live!(),
-    ") last cross join lateral ( \
+    ") as before from s) \
+     select s.number, w.id, w.start_at, w.end_at from ends s cross join lateral ( \
          select * from calendar_windows w \
          where w.tenant_id = $1 and w.resource_type = s.type and w.resource_id = s.id and w.organization_id = s.organization_id \
-             and w.start_at > $5 - interval '1098 days' and w.end_at > $5 and w.start_at < last.before \
+             and w.start_at > $5 - interval '1098 days' and w.end_at > $5 and w.start_at < s.before \
      ) w"
 );
 
