@@ -249,7 +249,7 @@ fn started() -> Instant {
     Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "this thread is no worker")]
+#[expect(clippy::disallowed_methods, reason = "this thread is not a worker")]
 fn pause() {
     std::thread::sleep(Duration::from_millis(50));
 }

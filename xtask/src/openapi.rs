@@ -3,8 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use backoffice_core::module::document;
-use backoffice_core::module::in_order;
+use backoffice_core::module::{document, in_order};
 use serde_json::Value;
 
 use crate::Result;
@@ -74,9 +73,9 @@ fn render(value: &Value, depth: usize, text: &mut String) {
         return;
     }
     match value {
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, part)| (Some(name), part));
-            render_parts(['{', '}'], members, depth, text);
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, part)| (Some(name), part));
+            render_parts(['{', '}'], fields, depth, text);
         }
         Value::Array(items) => render_parts(['[', ']'], items.iter().map(|part| (None, part)), depth, text),
         _ => text.push_str(&compact),

@@ -54,7 +54,7 @@ impl Workspace {
         let arguments = ["metadata", "--format-version=1", "--no-deps"];
         let metadata: Value = serde_json::from_str(&output(cargo(&workspace).args(arguments))?)?;
         workspace.target = text(&metadata, "target_directory").into();
-        workspace.packages = members(&metadata, "packages")
+        workspace.packages = items(&metadata, "packages")
             .map(|one| package(one, &workspace.root))
             .collect();
         workspace.packages.sort_by(|a, b| a.name.cmp(&b.name));
@@ -116,15 +116,15 @@ fn package(value: &Value, root: &Path) -> Package {
             .to_path_buf()
     };
     let manifest = relative(text(value, "manifest_path"));
-    let kind = |target: &Value, kind: &str| members(target, "kind").any(|one| one == kind);
-    let main = members(value, "targets")
+    let kind = |target: &Value, kind: &str| items(target, "kind").any(|one| one == kind);
+    let main = items(value, "targets")
         .find(|target| kind(target, "lib"))
-        .or_else(|| members(value, "targets").find(|target| kind(target, "bin")));
+        .or_else(|| items(value, "targets").find(|target| kind(target, "bin")));
     let features = value.get("features").and_then(Value::as_object).into_iter().flatten();
     Package {
         name: text(value, "name").to_owned(),
         dir: manifest.parent().unwrap_or(Path::new("")).to_path_buf(),
-        dependencies: members(value, "dependencies")
+        dependencies: items(value, "dependencies")
             .map(|one| Dependency {
                 name: text(one, "name").to_owned(),
                 is_dev: one.get("kind").and_then(Value::as_str) == Some("dev"),
@@ -151,7 +151,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn members<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn items<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value.get(field).and_then(Value::as_array).into_iter().flatten()
 }
 

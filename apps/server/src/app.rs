@@ -139,7 +139,7 @@ impl Backoffice {
 
     /// Maximum number of database connections of requests and background work.
     pub(crate) fn database_connections(&self) -> usize {
-        // Each worker thread has at least one; jobs, requests from inside, the event relay and the operators' listener have theirs in addition.
+        // Each worker thread has at least one; jobs, internal requests, the event relay and the operators' listener have theirs in addition.
         self.options
             .pool_size
             .saturating_add(self.platform.jobs().slots())

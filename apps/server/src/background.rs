@@ -13,7 +13,7 @@ const SWEEP: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const WORKERS_MAY_TAKE: Duration = Duration::from_secs(10);
-/// Time between two looks at the thread of requests from inside.
+/// Time between two looks at the thread of internal requests.
 const LOOK: Duration = Duration::from_millis(20);
 const FORGET: Duration = Duration::from_secs(600);
 const MEASURE: Duration = Duration::from_secs(15);
@@ -42,14 +42,14 @@ impl Background {
     }
 }
 
-/// Waits until the steps of jobs and the requests from inside have ended, for a limited time.
+/// Waits until the steps of jobs and the internal requests have ended, for a limited time.
 async fn finish(workers: JoinHandle<()>, platform: &Platform) {
     let abort = workers.abort_handle();
     if timeout(WORKERS_MAY_TAKE, workers).await.is_err() {
         tracing::warn!("job did not finish its step in time; another worker repeats the step");
         abort.abort();
     }
-    // Only jobs and requests send requests from inside, and both have ended.
+    // Only jobs and requests send internal requests, and both have ended.
     if let Some(thread) = platform.close_internal_requests() {
         let ended = async {
             while !thread.is_finished() {
@@ -57,7 +57,7 @@ async fn finish(workers: JoinHandle<()>, platform: &Platform) {
             }
         };
         if timeout(WORKERS_MAY_TAKE, ended).await.is_err() {
-            tracing::warn!("requests from inside did not end in time");
+            tracing::warn!("internal requests did not end in time");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rejections of the module's own.
 
 use backoffice_core::command::Entity;
-use backoffice_core::{Error, Rejection, Result};
+use backoffice_core::{Error, Rejection, Result, missing_as};
 
 use crate::model::Alert;
 
@@ -18,10 +18,5 @@ pub(crate) fn not_found() -> Error {
 /// # Errors
 /// Those of the outcome.
 pub(crate) fn with_code<T>(outcome: Result<T>) -> Result<T> {
-    outcome.map_err(|error| match error {
-        Error::Rejected(rejection) if rejection.status.as_u16() == 404 && rejection.code.is_none() => {
-            rejection.code(NOT_FOUND).into()
-        }
-        other => other,
-    })
+    missing_as(outcome, NOT_FOUND)
 }

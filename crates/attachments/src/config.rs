@@ -31,7 +31,7 @@ pub struct AttachmentsConfig {
     pub root: Option<PathBuf>,
     /// Folders of single partitions, by code, or by the form that codes have in the names of environment variables.
     pub roots: BTreeMap<String, PathBuf>,
-    /// Folder of uploads that are still arriving, best on the file system of `root`. Default `spool` below `data_dir`.
+    /// Folder of uploads that are still arriving, preferably on the file system of `root`. Default `spool` below `data_dir`.
     pub spool_dir: Option<PathBuf>,
     /// Folder of images in requested sizes. Default `images` below `data_dir`.
     pub image_cache_dir: Option<PathBuf>,

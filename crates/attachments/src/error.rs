@@ -31,7 +31,7 @@ pub enum Error {
     StorageUnavailable,
     /// A bucket does not respond to a request for the bytes of a file.
     UnreadableAtPresent,
-    /// The store did not take the file.
+    /// The store did not accept the file.
     StorageFailed,
     /// A program, by its name or its first bytes.
     Dangerous,
@@ -67,7 +67,7 @@ pub enum Error {
     Misconfigured,
     /// The size of an image is invalid.
     InvalidSize,
-    /// The file is no image that can be rendered.
+    /// The file is not an image that can be rendered.
     NotAnImage,
     /// The image has more pixels or bytes than are rendered.
     ImageTooLarge,

@@ -1,4 +1,4 @@
-//! What the endpoints share: configuration, stores, and what bounds concurrent uploads.
+//! What the endpoints share: configuration, stores, and the slots of concurrent uploads.
 
 use std::io::{Error as IoError, ErrorKind};
 use std::sync::Arc;

@@ -137,9 +137,9 @@ pub async fn enqueue_move(call: &Call, tenant: Option<Uuid>, code: &str) -> Resu
     let mut connection = call.database().unlogged(&Scope::system()).await?;
     let partition = relocation::partition(&connection, tenant, code).await?;
     let partition = partition.ok_or(crate::error::Error::UnknownPartition)?;
-    let order = NewJob::of_system(PLATFORM_TENANT, MoveFiles { tenant, partition });
-    let order = order.deduplicated(format!("move:{partition}"));
-    enqueue(&mut connection, call, &order).await
+    let job = NewJob::of_system(PLATFORM_TENANT, MoveFiles { tenant, partition });
+    let job = job.deduplicated(format!("move:{partition}"));
+    enqueue(&mut connection, call, &job).await
 }
 
 /// Moves one file. False for one that is deleted or moved meanwhile, which is left alone.

@@ -20,7 +20,7 @@ pub(crate) const TOO_LARGE: &str = "must be at most 16 KiB, without the characte
 /// Most characters of the name of a field.
 const MAX_FIELD_NAME: usize = 100;
 
-/// The prefix of members that stand for one field: `cf_color`.
+/// The prefix of body fields that each stand for one custom field: `cf_color`.
 pub(crate) const FIELD_PREFIX: &str = "cf_";
 
 /// Returns the tags trimmed, each once, in their order.

@@ -234,7 +234,8 @@ impl LoginConfig {
 }
 
 impl LinkConfig {
-    /// Rejects a link that is no address or lacks the token, and a life of the token that is too short or too long. `setting` is the one of the link.
+    /// Rejects a link that is not an address or lacks the token, and a life of the token that is too short or too long. `setting` is the setting
+    /// with the link.
     pub(crate) fn check(&self, setting: &str) -> Result<(), ConfigError> {
         if let Some(ttl) = self.ttl {
             check_lifetime(ttl).map_err(|rule| ConfigError::new(setting.replace(".link", ".ttl"), rule))?;

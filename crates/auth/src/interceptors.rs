@@ -1,13 +1,13 @@
 //! Interceptors on tenants and organizations: organizations with users cannot be deleted, the last super administrator cannot be locked
 //! out, and users of a closed tenant or organization are signed out.
 
-use backoffice_core::Result;
-use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Tx, Verdict};
+use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Snapshot, Tx, Verdict};
+use backoffice_core::{Rejection, Result};
 use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::Error;
@@ -15,6 +15,7 @@ use crate::roles::super_admins::{self, Closing};
 use crate::schema::auth_users as users;
 use crate::sessions::revocation::{self, Subject};
 use crate::sessions::session;
+use crate::users::model::User;
 
 /// Rejects the deletion of an organization that has live users, by a command, undo or redo.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_USERS: Interceptor = Interceptor {
@@ -56,44 +57,14 @@ pub(crate) const KEEP_A_SUPER_ADMIN_IN_TENANTS: Interceptor = Interceptor {
     run: keep_super_admin,
 };
 
-fn keep<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        let removes = match attempt.hook {
-            Hook::BeforeExecute => attempt.command == "directory.organization.delete",
-            Hook::BeforeUndo | Hook::BeforeRedo => attempt.after.is_none(),
-            Hook::AfterExecute => false,
-        };
-        if !removes || !has_users(tx, attempt.id).await? {
+        if !context.removes("directory.organization.delete") || !has_users(tx, context.id).await? {
             return Ok(Verdict::Continue);
         }
-        let restoring = attempt.hook != Hook::BeforeExecute;
-        Ok(if restoring { changed_since() } else { in_use() })
+        let in_use = Rejection::conflict("Organization is in use").code("organization_in_use");
+        Ok(context.keep(in_use, User::KIND))
     })
-}
-
-fn in_use() -> Verdict {
-    let code = Some("organization_in_use".to_owned());
-    Verdict::Reject {
-        message: "Organization is in use".to_owned(),
-        code,
-        status: Some(409),
-        body: None,
-    }
-}
-
-fn changed_since() -> Verdict {
-    let message = "The record has changed since this action";
-    let body = Map::from_iter([
-        ("error".to_owned(), json!(message)),
-        ("code".to_owned(), json!("undo_conflict")),
-        ("fields".to_owned(), json!(["auth.user"])),
-    ]);
-    Verdict::Reject {
-        message: message.to_owned(),
-        code: None,
-        status: Some(400),
-        body: Some(body),
-    }
 }
 
 fn is_active(snapshot: Option<&Snapshot>) -> bool {
@@ -104,24 +75,24 @@ fn is_active(snapshot: Option<&Snapshot>) -> bool {
 }
 
 /// Returns whether this hook sees a change from active to inactive or deleted. Before an execution, the change is not known yet.
-fn closes(attempt: &InterceptorContext<'_>) -> bool {
-    attempt.hook != Hook::BeforeExecute && is_active(attempt.before) && !is_active(attempt.after)
+fn closes(context: &InterceptorContext<'_>) -> bool {
+    context.hook != Hook::BeforeExecute && is_active(context.before) && !is_active(context.after)
 }
 
 /// Returns whether this hook sees a change back to active. A sign-in during the closing may have left a session, which must not become valid again.
-fn reopens(attempt: &InterceptorContext<'_>) -> bool {
-    let is_new = attempt.hook == Hook::AfterExecute && attempt.before.is_none();
-    attempt.hook != Hook::BeforeExecute && !is_new && !is_active(attempt.before) && is_active(attempt.after)
+fn reopens(context: &InterceptorContext<'_>) -> bool {
+    let is_new = context.hook == Hook::AfterExecute && context.before.is_none();
+    context.hook != Hook::BeforeExecute && !is_new && !is_active(context.before) && is_active(context.after)
 }
 
-fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        let closing = if attempt.kind == "directory.tenant" {
-            Closing::Tenant(attempt.id)
+        let closing = if context.kind == "directory.tenant" {
+            Closing::Tenant(context.id)
         } else {
-            Closing::Organization(attempt.id)
+            Closing::Organization(context.id)
         };
-        if !closes(attempt) || !super_admins::all_belong_to(tx, closing).await? {
+        if !closes(context) || !super_admins::all_belong_to(tx, closing).await? {
             return Ok(Verdict::Continue);
         }
         Ok(Verdict::Reject {
@@ -133,23 +104,23 @@ fn keep_super_admin<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>)
     })
 }
 
-fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn sign_out_of_tenant<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if closes(attempt) || reopens(attempt) {
+        if closes(context) || reopens(context) {
             session::end_of_tenant(tx).await?;
-            revocation::revoke(tx, Subject::Tenant(attempt.id)).await?;
+            revocation::revoke(tx, Subject::Tenant(context.id)).await?;
         }
         Ok(Verdict::Continue)
     })
 }
 
-fn sign_out<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn sign_out<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if attempt.hook == Hook::BeforeExecute {
+        if context.hook == Hook::BeforeExecute {
             return Ok(Verdict::Continue);
         }
-        if closes(attempt) || reopens(attempt) {
-            session::end_of_organization(tx, attempt.id).await?;
+        if closes(context) || reopens(context) {
+            session::end_of_organization(tx, context.id).await?;
         }
         let tenant = tx.tenant();
         revocation::revoke(tx, Subject::Tenant(tenant)).await?;

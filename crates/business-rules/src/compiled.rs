@@ -146,12 +146,12 @@ pub(crate) struct CandidateFilter<'a> {
 
 impl TenantRules {
     /// Returns the rules that apply, in the order in which they run.
-    pub(crate) fn candidates<'a>(&'a self, wanted: CandidateFilter<'a>) -> impl Iterator<Item = &'a Arc<CompiledRule>> {
-        let of_kind = self.by_kind.get(wanted.entity_type).into_iter().flatten();
+    pub(crate) fn candidates<'a>(&'a self, filter: CandidateFilter<'a>) -> impl Iterator<Item = &'a Arc<CompiledRule>> {
+        let of_kind = self.by_kind.get(filter.entity_type).into_iter().flatten();
         of_kind.filter(move |rule| {
-            rule.takes(wanted.changes, wanted.is_event)
-                && rule.is_effective(wanted.now)
-                && self.concerns(rule.organization, wanted.organization)
+            rule.takes(filter.changes, filter.is_event)
+                && rule.is_effective(filter.now)
+                && self.concerns(rule.organization, filter.organization)
         })
     }
 

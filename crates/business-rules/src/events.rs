@@ -39,7 +39,7 @@ async fn start(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
         return Ok(());
     }
     let rules = compiled::rules_of(connection, call, event.tenant_id).await?;
-    let wanted = CandidateFilter {
+    let filter = CandidateFilter {
         entity_type: kind,
         changes: Some(&[change]),
         is_event: true,
@@ -47,7 +47,7 @@ async fn start(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEv
         now: call.now,
     };
     let matching: Vec<Uuid> = rules
-        .candidates(wanted)
+        .candidates(filter)
         .filter(|rule| !rule.validates())
         .map(|rule| rule.id)
         .collect();

@@ -193,7 +193,7 @@ async fn validate(tx: &mut Tx<'_>, context: &InterceptorContext<'_>, shared: &mu
         return Ok(Verdict::Continue);
     };
     let names: Vec<&str> = change.names.iter().map(String::as_str).collect();
-    let wanted = CandidateFilter {
+    let filter = CandidateFilter {
         entity_type: change.kind,
         changes: Some(&names),
         is_event: false,
@@ -201,7 +201,7 @@ async fn validate(tx: &mut Tx<'_>, context: &InterceptorContext<'_>, shared: &mu
         now: tx.context().now(),
     };
     let candidates: Vec<Arc<CompiledRule>> = rules
-        .candidates(wanted)
+        .candidates(filter)
         .filter(|rule| rule.validates())
         .map(Arc::clone)
         .collect();

@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backoffice_core::db::{KeyColumn, Recurring};
+use backoffice_core::db::Recurring;
 use backoffice_core::{Platform, Result, Timestamp, Tx};
 use diesel::sql_types::{Array, Date as SqlDate, Timestamptz, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, QueryDsl, QueryableByName, sql_query};
+use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use crate::day::Day;
-use crate::schema::calendar_working_calendars as calendars;
-use crate::zones::{Zone, default_zone, stored_zone};
+use crate::zones::{Zone, zones_of};
 
 /// Locks the zones of these organizations and returns them: until the end of the transaction, no other transaction replaces them. For every
 /// write that derives instants from dates.
@@ -45,18 +44,7 @@ pub(crate) async fn lock_zones_of(
     .execute(&mut *connection)
     .await?;
     // A statement of its own: it must see what the lock has waited for.
-    let stored: Vec<(Uuid, String)> = calendars::table
-        .filter(calendars::tenant_id.eq(tenant))
-        .filter(calendars::id.one_of(&ordered))
-        .select((calendars::id, calendars::time_zone))
-        .load(connection)
-        .await?;
-    let default = default_zone(platform);
-    let mut zones: HashMap<Uuid, Zone> = ordered.into_iter().map(|id| (id, default.clone())).collect();
-    for (id, name) in stored {
-        zones.insert(id, stored_zone(&name)?);
-    }
-    Ok(zones)
+    zones_of(connection, platform, tenant, &ordered).await
 }
 
 #[derive(QueryableByName)]
@@ -74,7 +62,7 @@ const DERIVE_WINDOWS: &str = "with starts (day, instant) as materialized (select
     and (w.start_at, w.end_at) is distinct from (s.instant, e.instant)";
 
 /// Derives the instants of all windows of an organization again, after its zone was replaced: each date once, all windows with one statement.
-/// The caller holds the lock of the zone alone.
+/// The caller holds the lock of the zone exclusively.
 pub(crate) async fn derive_windows_again(tx: &mut Tx<'_>, organization: Uuid) -> Result<()> {
     let tenant = tx.tenant();
     let days: Vec<StoredDay> = sql_query(DAYS_OF_WINDOWS)

@@ -1,19 +1,6 @@
 //! Rejections of the module's own.
 
-use backoffice_core::{Error, Rejection, Result};
-
-/// Gives a 404 this code.
-///
-/// # Errors
-/// Those of the outcome.
-pub(crate) fn missing_as<T>(outcome: Result<T>, code: &'static str) -> Result<T> {
-    outcome.map_err(|error| match error {
-        Error::Rejected(rejection) if rejection.status.as_u16() == 404 && rejection.code.is_none() => {
-            rejection.code(code).into()
-        }
-        other => other,
-    })
-}
+use backoffice_core::{Error, Rejection};
 
 /// Creates the 400 for days that do not exist in the zone of the organization.
 pub(crate) fn empty_in_zone() -> Error {

@@ -53,7 +53,7 @@ pub use query::calendars::working_days_of;
 pub use resource_check::ResourceCheck;
 pub use subject::{ResourceType, Subject, lock_subjects, lock_subjects_of};
 pub use working_days::{OffDay, WorkingDays};
-pub use zones::{Zone, database_version, default_zone, zone_of};
+pub use zones::{Zone, database_version, default_zone, zone_of, zones_of};
 
 const MIGRATIONS: Migrations = embed_migrations!("migrations");
 

@@ -27,33 +27,33 @@ pub(crate) const KEEP_ORGANIZATIONS_IN_USE: Interceptor = Interceptor {
     run: keep_organization,
 };
 
-fn keep_category<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_category<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if !attempt.removes("catalog.category.delete") {
+        if !context.removes("catalog.category.delete") {
             return Ok(Verdict::Continue);
         }
         let tenant = tx.tenant();
         let below = categories::table
             .filter(categories::tenant_id.eq(tenant))
-            .filter(categories::parent_id.eq(attempt.id));
+            .filter(categories::parent_id.eq(context.id));
         let is_parent: bool = select(exists(below)).get_result(tx.conn()).await?;
         if !is_parent {
             return Ok(Verdict::Continue);
         }
-        Ok(attempt.keep(Rejection::in_use(), Category::KIND))
+        Ok(context.keep(Rejection::in_use(), Category::KIND))
     })
 }
 
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, attempt: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
+fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
-        if !attempt.removes("directory.organization.delete") {
+        if !context.removes("directory.organization.delete") {
             return Ok(Verdict::Continue);
         }
-        let Some(kind) = kind_in(tx, attempt.id).await? else {
+        let Some(kind) = kind_in(tx, context.id).await? else {
             return Ok(Verdict::Continue);
         };
         let own = Rejection::conflict("Organization is in use").code("organization_in_use");
-        Ok(attempt.keep(own, kind))
+        Ok(context.keep(own, kind))
     })
 }
 

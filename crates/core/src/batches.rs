@@ -2,7 +2,7 @@
 //!
 //! A look-up of a row by its key costs PostgreSQL and the process less than the message to ask for it. While one statement of a group runs, further
 //! look-ups of the group wait, and the next statement serves all of them. It begins after the last of them was requested, so each sees every
-//! commit that was acknowledged before it. A look-up that meets no other one waits for nothing.
+//! commit that was acknowledged before it. A look-up without others of its group does not wait.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -95,8 +95,8 @@ impl<G: Clone + Eq + Hash, K: Clone + Eq + Hash, V> Batches<G, K, V> {
     where
         F: Future<Output = Result<HashMap<K, V>>>,
     {
-        let place = (thread::current().id(), group);
-        let user = self.join(place, keys);
+        let group_key = (thread::current().id(), group);
+        let user = self.join(group_key, keys);
         // If the look-up that loads is dropped, another one that waits takes over.
         let found = user.batch.found.get_or_init(|| async {
             // A batch that is slow delays the next one a little; it does not stop it.
@@ -111,9 +111,9 @@ impl<G: Clone + Eq + Hash, K: Clone + Eq + Hash, V> Batches<G, K, V> {
     }
 
     /// Adds keys to the batch of the group that has not begun.
-    fn join(&self, place: (ThreadId, G), keys: impl IntoIterator<Item = K>) -> User<'_, G, K, V> {
+    fn join(&self, group_key: (ThreadId, G), keys: impl IntoIterator<Item = K>) -> User<'_, G, K, V> {
         let mut groups = lock(&self.0);
-        let group = groups.entry(place.clone()).or_insert_with(|| Group {
+        let group = groups.entry(group_key.clone()).or_insert_with(|| Group {
             waiting: None,
             turn: Arc::new(Semaphore::new(1)),
             users: 0,
@@ -130,7 +130,7 @@ impl<G: Clone + Eq + Hash, K: Clone + Eq + Hash, V> Batches<G, K, V> {
             batch: Arc::clone(batch),
             turn: Arc::clone(&group.turn),
             batches: self,
-            place,
+            group_key,
         }
     }
 }
@@ -140,14 +140,14 @@ struct User<'a, G: Eq + Hash, K, V> {
     batch: Arc<Batch<K, V>>,
     turn: Arc<Semaphore>,
     batches: &'a Batches<G, K, V>,
-    place: (ThreadId, G),
+    group_key: (ThreadId, G),
 }
 
 impl<G: Eq + Hash, K: Clone, V> User<'_, G, K, V> {
     /// Closes the batch to further look-ups, and returns its keys.
     fn begin(&self) -> Vec<K> {
         let mut groups = lock(&self.batches.0);
-        if let Some(group) = groups.get_mut(&self.place) {
+        if let Some(group) = groups.get_mut(&self.group_key) {
             group.waiting.take_if(|waiting| Arc::ptr_eq(waiting, &self.batch));
         }
         lock(&self.batch.keys).iter().cloned().collect()
@@ -157,10 +157,10 @@ impl<G: Eq + Hash, K: Clone, V> User<'_, G, K, V> {
 impl<G: Eq + Hash, K, V> Drop for User<'_, G, K, V> {
     fn drop(&mut self) {
         let mut groups = lock(&self.batches.0);
-        if let Some(group) = groups.get_mut(&self.place) {
+        if let Some(group) = groups.get_mut(&self.group_key) {
             group.users -= 1;
             if group.users == 0 {
-                groups.remove(&self.place);
+                groups.remove(&self.group_key);
             }
         }
     }

@@ -51,7 +51,7 @@ pub struct Permit {
     _position: QueuePosition,
 }
 
-/// A place among the requests that compute or wait, without a permit yet; released when dropped.
+/// A position among the requests that compute or wait, without a permit yet; released when dropped.
 #[derive(Debug)]
 pub struct QueuePosition(Arc<AtomicUsize>);
 

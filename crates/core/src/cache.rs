@@ -99,12 +99,13 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
         if let Some(value) = self.find(tenant) {
             return Ok(value);
         }
-        let forgotten = self.drops();
-        // The version comes first: rows that change after it make the version too old, and the value is dropped for nothing.
+        let (started, forgotten) = (Instant::now(), self.drops());
+        // The version comes first: rows that change after it make the version too old, and the value is dropped needlessly.
         let version = version_of(connection, tenant, self.kinds).await?;
         let value = Arc::new(load(connection, tenant).await?);
         self.values.insert(tenant, (version, Arc::clone(&value)));
-        if self.drops() != forgotten {
+        // Checks during a slow `load` could not compare this value.
+        if self.drops() != forgotten || started.elapsed() >= PATIENCE {
             self.values.invalidate(&tenant);
         }
         Ok(value)
@@ -151,7 +152,7 @@ impl<V: Send + Sync + 'static> TenantCache<V> {
             all.map(|(tenant, (at, _))| (tenant, at)).collect()
         };
         if kept.is_empty() {
-            // A value that is kept from now on has a version that was read later.
+            // The next check compares a value that is being loaded.
             return Ok(());
         }
         let tenants: Vec<Uuid> = kept

@@ -119,6 +119,36 @@ struct Inner {
     effect: Option<Effect>,
 }
 
+impl Inner {
+    /// Creates the context of a request without conditions, by a principal who acts for themselves.
+    fn new(call: Arc<Call>, identity: Arc<Identity>, scope: Scope) -> Self {
+        let scope = for_database(scope, &call);
+        Self {
+            pairs: pairs(&scope, &identity),
+            call,
+            identity,
+            scope,
+            expected_updated_at: None,
+            idempotency: None,
+            read_policy: None,
+            read_collections: None,
+            operation: Arc::default(),
+            headers: Arc::default(),
+            job: None,
+            effect: None,
+        }
+    }
+}
+
+/// Returns the scope with its predicates only if statements to this database contain them.
+fn for_database(scope: Scope, call: &Call) -> Scope {
+    if call.database().writes_predicates() {
+        scope
+    } else {
+        scope.without_predicates()
+    }
+}
+
 /// Returns the pairs placed with the scope; a principal that acts in another scope holds only pairs that need no tree.
 fn pairs(scope: &Scope, identity: &Identity) -> Arc<Pairs> {
     let placed = scope.pairs().cloned();
@@ -148,47 +178,20 @@ impl RequestContext {
         read_policy: Option<ReadPolicy>,
         read_collections: Option<Arc<ReadCollections>>,
     ) -> Self {
-        let scope = if call.database().writes_predicates() {
-            scope
-        } else {
-            scope.without_predicates()
-        };
         Self(Arc::new(Inner {
-            pairs: pairs(&scope, &identity),
-            call,
-            identity,
-            scope,
             expected_updated_at,
             idempotency,
             read_policy: read_policy.map(Arc::new),
             read_collections,
-            operation: Arc::default(),
-            headers: Arc::default(),
-            job: None,
-            effect: None,
+            ..Inner::new(call, identity, scope)
         }))
     }
 
     /// Creates a context for a principal that acts by a job: its commands are logged with their origin.
     pub(crate) fn of_job(call: Call, identity: Arc<Identity>, scope: Scope, origin: JobOrigin) -> Self {
-        let scope = if call.database().writes_predicates() {
-            scope
-        } else {
-            scope.without_predicates()
-        };
         Self(Arc::new(Inner {
-            pairs: pairs(&scope, &identity),
-            call: Arc::new(call),
-            identity,
-            scope,
-            expected_updated_at: None,
-            idempotency: None,
-            read_policy: None,
-            read_collections: None,
-            operation: Arc::default(),
-            headers: Arc::default(),
             job: Some(origin),
-            effect: None,
+            ..Inner::new(Arc::new(call), identity, scope)
         }))
     }
 
@@ -203,16 +206,11 @@ impl RequestContext {
     #[must_use]
     pub fn with_scope(&self, scope: Scope) -> Self {
         let inner = &self.0;
-        let scope = if inner.call.database().writes_predicates() {
-            scope
-        } else {
-            scope.without_predicates()
-        };
         Self(Arc::new(Inner {
             call: Arc::clone(&inner.call),
             identity: Arc::clone(&inner.identity),
             pairs: Arc::clone(&inner.pairs),
-            scope,
+            scope: for_database(scope, &inner.call),
             expected_updated_at: inner.expected_updated_at,
             idempotency: inner.idempotency.clone(),
             read_policy: inner.read_policy.clone(),

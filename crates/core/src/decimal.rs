@@ -47,7 +47,7 @@ impl<const SCALE: u32> Decimal<SCALE> {
         self.0.unsigned_abs() < 10_u64.pow(precision)
     }
 
-    /// Returns the only number with this double; `None` when there is none or more than one.
+    /// Returns the only number whose double is `value`; `None` when there is none or more than one.
     #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
     #[expect(clippy::float_cmp, reason = "searches for the number with exactly this double")]
     fn from_double(value: f64) -> Option<Self> {

@@ -217,13 +217,13 @@ impl Rejection {
             && self.body.is_none()
     }
 
-    /// Returns the machine-readable code that bodies with a `code` carry.
-    pub(crate) fn word(&self) -> &str {
+    /// Returns the code, or else the default one of the status, for bodies that always have a `code`.
+    pub(crate) fn code_or_default(&self) -> &str {
         self.code.as_deref().unwrap_or_else(|| default_code(self.status))
     }
 
-    /// Gives a 400 without a code the one of the first violated rule that has a code of its endpoint's specification; if none has, that of the
-    /// part of the request that is invalid. For bodies in the shape [`ErrorShape::Code`].
+    /// Sets the code of a 400 that has none: the first code among its details that only the endpoint's specification defines, or else `part`, the
+    /// code for the invalid part of the request. For bodies in the shape [`ErrorShape::Code`].
     #[must_use]
     pub(crate) fn with_code_of_input(mut self, part: &'static str) -> Self {
         if self.status == StatusCode::BAD_REQUEST && self.code.is_none() {
@@ -359,6 +359,19 @@ impl Error {
     }
 }
 
+/// Gives the 404 of an outcome this code, unless it has a code.
+///
+/// # Errors
+/// Those of the outcome.
+pub fn missing_as<T>(outcome: Result<T>, code: &'static str) -> Result<T> {
+    outcome.map_err(|error| match error {
+        Error::Rejected(rejection) if rejection.status == StatusCode::NOT_FOUND && rejection.code.is_none() => {
+            rejection.code(code).into()
+        }
+        other => other,
+    })
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -430,6 +443,21 @@ mod tests {
         );
         let conflict = Rejection::conflict("In use").with_code_of_input("invalid_body");
         assert_eq!(conflict.code, None);
+    }
+
+    #[test]
+    fn only_a_404_without_a_code_gets_one() {
+        let code = |rejection: Rejection| {
+            let error = missing_as::<()>(Err(rejection.into()), "role_not_found").unwrap_err();
+            error.to_rejection().code.map(Cow::into_owned)
+        };
+
+        assert_eq!(
+            code(Rejection::not_found("Role not found")).as_deref(),
+            Some("role_not_found")
+        );
+        assert_eq!(code(Rejection::not_found("Gone").code("gone")).as_deref(), Some("gone"));
+        assert_eq!(code(Rejection::conflict("In use")), None);
     }
 
     #[test]

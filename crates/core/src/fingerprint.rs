@@ -83,6 +83,7 @@ mod tests {
             assert!(!sequences[..index].contains(sequence), "{index}");
         }
     }
+
     #[test]
     fn rights_are_identified_by_what_they_grant() {
         let digest = |rights: &Rights| of(|to| rights.identify(to));

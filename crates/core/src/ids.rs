@@ -85,7 +85,8 @@ impl Ids {
         }
     }
 
-    /// Creates a UUIDv7 of this instant; ids of one process and one millisecond ascend (12 bits of counter before the random ones).
+    /// Creates a UUIDv7 of this instant. A 12-bit counter precedes the random bits: the ids of one process and one millisecond ascend, except where
+    /// the counter begins again.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Uuid {
         let mut bytes = [0_u8; 10];

@@ -53,7 +53,7 @@ pub use command::Tx;
 pub use composition::PlatformOptions;
 pub use context::{Call, Cause, RequestContext, Visitor};
 pub use decimal::Decimal;
-pub use error::{Detail, Error, ErrorShape, Rejection, Result, Violations};
+pub use error::{Detail, Error, ErrorShape, Rejection, Result, Violations, missing_as};
 pub use input::Patch;
 pub use module::{Module, NavContext, NavEntry, NavTitles, SeededRole, Translations};
 pub use months::{Kept, MonthlyTable};

@@ -272,7 +272,7 @@ fn unmet(modules: &[&'static Module], waiting: &[&'static Module]) -> String {
                 missing.join(" and ")
             )
         }
-        None => format!("module `{}` is part of a circle of requirements", waiting[0].name),
+        None => format!("module `{}` is part of a cycle of requirements", waiting[0].name),
     }
 }
 

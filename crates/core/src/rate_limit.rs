@@ -322,7 +322,11 @@ impl RateLimits {
         if !self.enabled {
             return Ok(());
         }
-        debug_assert!(limit.block_seconds > 0, "other nodes take {} for certain", limit.name);
+        debug_assert!(
+            limit.block_seconds > 0,
+            "a limit without a block can't be lifted, because other nodes remember it: {}",
+            limit.name
+        );
         let key = Self::key(limit, subject);
         let mut connection = call.database().unlogged(&Scope::system()).await?;
         self.exceeded.forget(&key);

@@ -212,7 +212,7 @@ impl Scope {
         Ok(scope.settle())
     }
 
-    /// Returns whether the caller holds the feature: in the selected organization if there is one, else in any.
+    /// Returns whether the caller holds the feature: in the selected organization if there is one, else in any. A scope without rights holds none.
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
         let Some(pairs) = &self.pairs else { return false };

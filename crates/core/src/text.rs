@@ -54,7 +54,7 @@ pub fn escape_control_characters(text: &str) -> std::borrow::Cow<'_, str> {
     escaped.into()
 }
 
-/// Returns the text with a blank in place of every control character, for names in mails that were stored before names were checked.
+/// Returns the text with a space in place of every control character, for names in mails: earlier releases stored names without checking them.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.replace(is_control, " ")

@@ -29,7 +29,7 @@ impl Error {
             Self::UnknownReference(path) => Rejection::unknown_reference(*path).code("unknown_reference"),
             Self::OwnerOutOfScope => one(
                 "ownerUserId",
-                "the owner does not reach the record's organization",
+                "must be a user whose organizations contain that of the record",
                 "owner_out_of_scope",
             ),
             Self::StageInOtherPipeline => one(

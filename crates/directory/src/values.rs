@@ -44,7 +44,7 @@ fn logo_url_schema() -> ObjectBuilder {
     // A part that begins with a dot or a percent sign could lead out of the attachments.
     let part = format!("[^/.%?#{NOT_IN_URLS}][^/{NOT_IN_URLS}]*");
     let stored = format!("{ATTACHMENTS}{part}(/{part})*");
-    let about = "An https address without a user name, or a path below `/api/attachments/`; no white space, control \
+    let about = "An https address without user name and password, or a path below `/api/attachments/`; no white space, control \
          characters or backslashes. The pattern describes the usual forms; other hosts that a URL may have, such as \
          IP addresses and internationalized names, are accepted too.";
     schema::pattern(about, format!("^({web}|{stored})$"))
@@ -111,7 +111,8 @@ fn is_logo_url(value: &str) -> bool {
             && !rest.split('/').any(|part| part == "..")
             && resolved.is_ok_and(|url| url.path().starts_with(ATTACHMENTS));
     }
-    Url::parse(value).is_ok_and(|url| url.scheme() == "https" && url.has_host() && url.username().is_empty())
+    let has_no_account = |url: &Url| url.username().is_empty() && url.password().is_none();
+    Url::parse(value).is_ok_and(|url| url.scheme() == "https" && url.has_host() && has_no_account(&url))
 }
 
 #[cfg(test)]

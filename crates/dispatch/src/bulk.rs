@@ -1,7 +1,7 @@
 //! The bulk operation on assignments.
 
 use backoffice_core::command::{Class, Tx};
-use backoffice_core::{Detail, Feature, Patch, Rejection, Result};
+use backoffice_core::{Detail, Feature, Patch, Result};
 use backoffice_progress::bulk::BulkOperation;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::RunQueryDsl;
@@ -81,6 +81,6 @@ impl BulkOperation for BulkUpdateAssignments {
             Some("closed") => ("must not be a closed job site", "job_site_closed"),
             Some(_) => return Ok(()),
         };
-        Err(Rejection::invalid(vec![Detail::new("jobSiteId", message, code)]).into())
+        Err(Detail::new("jobSiteId", message, code).into())
     }
 }

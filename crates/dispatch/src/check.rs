@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backoffice_calendar::{Day, WorkingDays, working_days_of};
 use backoffice_core::db::KeyColumn;
-use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp};
+use backoffice_core::{Detail, RequestContext, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde::Serialize;
@@ -83,22 +83,22 @@ impl Question {
         if let Some(id) = except
             && query::assignments::find(connection, scope, id).await?.is_none()
         {
-            return Err(rejected("id", "must be an assignment", "assignment_not_found"));
+            return Err(Detail::new("id", "must be an assignment", "assignment_not_found").into());
         }
         let site = query::job_sites::find(connection, scope, stated.job_site_id).await?;
-        let site = site.ok_or_else(|| rejected("jobSiteId", "must be a job site", "job_site_not_found"))?;
+        let site = site.ok_or_else(|| Detail::new("jobSiteId", "must be a job site", "job_site_not_found"))?;
         let subject = query::resources::find(connection, scope, stated.subject_id).await?;
         let fits = |one: &Resource| one.organization_id == site.organization_id && one.type_ == stated.subject_type;
         let message = "must be a resource of the type and organization";
         let subject = subject.filter(fits);
-        let subject = subject.ok_or_else(|| rejected("subjectId", message, "subject_not_found"))?;
+        let subject = subject.ok_or_else(|| Detail::new("subjectId", message, "subject_not_found"))?;
         let calendar = working_days_of(connection, ctx.platform(), site.tenant_id, site.organization_id).await?;
         let interval = match stated.dates() {
             Some(dates) => intervals::of_days(&calendar.zone, dates),
             None => stated.start_at.zip(stated.end_at),
         };
         let message = "must be later: these days do not exist in the organization's time zone";
-        let (start, end) = interval.ok_or_else(|| rejected("endDateExclusive", message, "invalid_interval"))?;
+        let (start, end) = interval.ok_or_else(|| Detail::new("endDateExclusive", message, "invalid_interval"))?;
         Ok(Self {
             except: except.unwrap_or_default(),
             site,
@@ -205,10 +205,6 @@ impl FoundConflict {
             job_sites,
         }
     }
-}
-
-fn rejected(path: &str, message: &str, code: &'static str) -> backoffice_core::Error {
-    Rejection::invalid(vec![Detail::new(path, message, code)]).into()
 }
 
 async fn named(connection: &AsyncPgConnection, tenant: Uuid, ids: BTreeSet<Uuid>) -> Result<Vec<NamedSite>> {

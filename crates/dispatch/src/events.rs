@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::model::StatedAssignment;
 use crate::values::LIVE_STATUSES;
 
-/// A worker has got an assignment.
+/// A worker was given an assignment.
 pub(crate) const ASSIGNED: &str = "dispatch.assignment.assigned";
 /// An assignment of a worker has another time or job site.
 pub(crate) const CHANGED: &str = "dispatch.assignment.changed";
-/// A worker has lost an assignment: it was cancelled or deleted, or belongs to another resource.
+/// A worker no longer has an assignment: it was cancelled or deleted, or belongs to another resource.
 pub(crate) const CANCELLED: &str = "dispatch.assignment.cancelled";
 
 fn is_live(row: &StatedAssignment) -> bool {

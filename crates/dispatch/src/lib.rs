@@ -12,7 +12,6 @@ mod check;
 mod config;
 mod conflicts;
 mod documented;
-mod error;
 mod events;
 mod examples;
 mod foreign;

@@ -1,5 +1,6 @@
 //! Rules for the values of fields. A violated rule has the code of its field, which the response then has as well.
 
+use backoffice_calendar::ResourceType;
 use backoffice_core::Patch;
 use backoffice_core::input::{Validator, Violation, rules};
 
@@ -10,7 +11,7 @@ pub(crate) const ASSIGNMENT_STATUSES: &[&str] = &["planned", "confirmed", "cance
 /// The states of an assignment that takes its subject's time.
 pub(crate) const LIVE_STATUSES: &[&str] = &["planned", "confirmed"];
 /// The types of resources.
-pub(crate) const RESOURCE_TYPES: &[&str] = &["worker", "equipment", "vehicle"];
+pub(crate) const RESOURCE_TYPES: &[&str] = &ResourceType::WORDS;
 
 /// Longest name, in characters.
 pub(crate) const NAME_LENGTH: usize = 200;

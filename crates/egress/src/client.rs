@@ -104,7 +104,7 @@ impl Client {
         })
     }
 
-    /// Sends a request and returns the response as soon as its headers are there. Redirects are returned, not followed.
+    /// Sends a request and returns the response as soon as its headers have arrived. Redirects are returned, not followed.
     ///
     /// # Errors
     /// When the request may not be sent, or there is no response.

@@ -64,7 +64,7 @@ pub(crate) struct Policy {
 }
 
 impl Egress {
-    /// Creates it from its section.
+    /// Creates the rules from their section.
     ///
     /// # Errors
     /// When an allowed host is neither a name nor an address nor a network, or a port is 0.
@@ -88,7 +88,7 @@ impl Egress {
         })
     }
 
-    /// Creates it from the section `egress` of a configuration.
+    /// Creates the rules from the section `egress` of a configuration.
     ///
     /// # Errors
     /// When the section is invalid.
@@ -96,7 +96,7 @@ impl Egress {
         Self::new(config.section::<EgressConfig>("egress")?)
     }
 
-    /// Returns it with further exempt hosts, which are the value of the setting `key`.
+    /// Returns the rules with further exempt hosts, which are the value of the setting `key`.
     ///
     /// # Errors
     /// When a host is neither a name nor an address nor a network.
@@ -111,7 +111,7 @@ impl Egress {
         })
     }
 
-    /// Returns it with another resolver of names, for tests.
+    /// Returns the rules with another resolver of names, for tests.
     #[must_use]
     pub fn with_resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }

@@ -1,5 +1,7 @@
 //! Sending notifications, in the transaction of what they are about.
 
+use std::collections::HashMap;
+
 use backoffice_core::command::{EntityRef, Tx};
 use backoffice_core::db::Prepared;
 use backoffice_core::events::{Event, announce};
@@ -9,7 +11,6 @@ use diesel::sql_query;
 use diesel::sql_types::{Array, Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use uuid::Uuid;
 
 use crate::channel::{self, Written};

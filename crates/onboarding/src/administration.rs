@@ -66,7 +66,7 @@ pub async fn list_requests(call: &Call, all: bool) -> Result<Vec<RequestSummary>
     Ok(rows.into_iter().map(summary).collect())
 }
 
-/// Ends a pending request, whose link then leads nowhere.
+/// Ends a pending request, whose link then no longer works.
 ///
 /// # Errors
 /// 404 if there is no such pending request, or the database can't be reached.

@@ -1,5 +1,7 @@
 //! The pages: the form, and the wait for the tenant. None needs a script.
 
+use std::sync::Arc;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, REFERRER_POLICY, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -7,7 +9,6 @@ use askama::Template;
 use backoffice_auth::{Accounts, PageContent, Visit, is_mail_configured};
 use backoffice_core::http::{Pages, Raw, Response};
 use backoffice_core::{Call, Detail, Error, Rejection, Result, Runtime};
-use std::sync::Arc;
 
 use crate::form::Submission;
 use crate::http::cookie_token;

@@ -98,7 +98,7 @@ pub(crate) async fn expire_attempted(call: &Call, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the token of a pending request, whose earlier links then lead nowhere. Returns false if the request is not pending any more.
+/// Replaces the token of a pending request, whose earlier links then no longer work. Returns false if the request is not pending any more.
 pub(crate) async fn replace_token(call: &Call, id: Uuid, hash: Vec<u8>, now: Timestamp) -> Result<bool> {
     let mut connection = call.database().unlogged(&scope()).await?;
     let replaced = update(requests::table.filter(requests::tenant_id.eq(PLATFORM_TENANT)))

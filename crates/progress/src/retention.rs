@@ -37,12 +37,12 @@ pub(crate) async fn forget(call: &Call) -> Result<usize> {
 
 /// Repeats the statement as long as it deletes the maximum number of rows.
 async fn all(call: &Call, statement: &str, most: i32, before: Timestamp) -> Result<usize> {
-    let mut gone = 0;
+    let mut deleted = 0;
     loop {
         let removed = batch(call, statement, most, before).await?;
-        gone += removed;
+        deleted += removed;
         if removed < usize::try_from(most).unwrap_or(0) {
-            return Ok(gone);
+            return Ok(deleted);
         }
     }
 }

@@ -87,15 +87,15 @@ impl Contract {
         let (mut needed, mut rest) = (Map::new(), vec![schema]);
         while let Some(value) = rest.pop() {
             match value {
-                Value::Object(members) => {
-                    let reference = members.get("$ref").and_then(Value::as_str);
+                Value::Object(fields) => {
+                    let reference = fields.get("$ref").and_then(Value::as_str);
                     let name = reference.and_then(|reference| reference.strip_prefix("#/components/schemas/"));
                     if let Some((name, target)) = name.and_then(|name| Some((name, known.get(name)?)))
                         && needed.insert(name.to_owned(), target.clone()).is_none()
                     {
                         rest.push(target);
                     }
-                    rest.extend(members.values());
+                    rest.extend(fields.values());
                 }
                 Value::Array(items) => rest.extend(items),
                 _ => {}

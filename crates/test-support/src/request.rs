@@ -77,9 +77,9 @@ impl<'a> TestRequest<'a> {
 
     /// Sets a form body.
     #[must_use]
-    pub fn form(self, members: &[(&str, &str)]) -> Self {
+    pub fn form(self, fields: &[(&str, &str)]) -> Self {
         let text = form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(members)
+            .extend_pairs(fields)
             .finish();
         self.body(text, "application/x-www-form-urlencoded")
     }

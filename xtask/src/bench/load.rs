@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_one_of_the_values() {
+    fn a_percentile_is_one_of_the_values() {
         let values: Vec<Duration> = (0..200).map(Duration::from_millis).collect();
 
         assert_eq!(percentile(&values, 50), Duration::from_millis(100));

@@ -14,7 +14,7 @@ use super::Options;
 use super::database::{Database, PASSWORD, TENANT};
 use super::http::Client;
 use super::login::{BEHIND_A_PROXY, next_address, request};
-use super::report::verdict;
+use super::report::{percentile, verdict};
 use super::server::Server;
 use crate::Result;
 use crate::process::say;
@@ -128,10 +128,9 @@ fn times(address: SocketAddr, count: usize, request: impl Fn(usize) -> Vec<u8>) 
         times.push(sent.elapsed().as_secs_f64() * 1000.0);
     }
     times.sort_by(f64::total_cmp);
-    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or(f64::NAN);
     Ok(Latency {
-        p50: at(50),
-        p99: at(99),
+        p50: percentile(&times, 50),
+        p99: percentile(&times, 99),
     })
 }
 

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyword_is_no_name_of_a_module() {
+    fn a_keyword_is_not_a_name_of_a_module() {
         let plural = Names {
             plural: Some("where"),
             ..names("price-lists", "place")

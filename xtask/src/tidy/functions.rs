@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_and_other_names_are_no_changes() {
+    fn other_bodies_and_other_names_are_not_changes() {
         for script in [
             "create or replace function app_note(\n    tenant uuid, language text) returns void\nlanguage plpgsql\nset work_mem = '1MB'\nas $$ begin end $$;",
             "drop function app_note; create function app_note(tenant uuid, language text) returns void stable language sql return null;",

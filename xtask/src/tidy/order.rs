@@ -50,7 +50,7 @@ const ORDER: &[&str] = &[
     "examples",
     "jobs",
     "vault",
-    // Modules that requests and maintenance use besides.
+    // Further modules that requests and maintenance use.
     "rate_limit",
     "access_log",
     "months",

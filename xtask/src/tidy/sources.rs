@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_no_code() {
+    fn comments_are_not_code() {
         assert_eq!(code("a\n  // b\nc").collect::<Vec<_>>(), [(1, "a"), (3, "c")]);
     }
 }

@@ -76,6 +76,6 @@ pub(crate) async fn root_organization(context: &RequestContext, tenant: Uuid) ->
         .filter(|organization| organization.parent_id.is_none());
     let first = roots.min_by_key(|organization| (organization.created_at, organization.id));
     first.map(|organization| organization.id).ok_or_else(|| {
-        crate::Error::other("the tenant has no organization; make one by `backoffice organization create`")
+        crate::Error::other("the tenant has no organization; create one with `backoffice organization create`")
     })
 }

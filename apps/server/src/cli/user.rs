@@ -63,7 +63,7 @@ async fn create(context: &RequestContext, user: NewUser, output: Output) -> Resu
         sent.map_err(|error| {
             let error = Error::from(error);
             Error::other(format!(
-                "user {email} was created, but the invitation was not sent: {error}; send it by `backoffice user set-password {email} --invite`"
+                "user {email} was created, but the invitation was not sent: {error}; send it with `backoffice user set-password {email} --invite`"
             ))
         })?;
     }
@@ -185,6 +185,6 @@ fn password(context: &RequestContext, source: &PasswordSource) -> Result<(Secret
     }
     let given = source
         .read()?
-        .ok_or_else(|| Error::other("give the password by --password-file, --generate one, or --invite the person"))?;
+        .ok_or_else(|| Error::other("a password is required: pass --password-file, --generate or --invite"))?;
     Ok((given, None))
 }

@@ -45,7 +45,7 @@ async fn dead_letters_are_listed_and_tried_again() {
         assert!(reported.contains("unknown subscriber gone.subscriber"), "{reported}");
     }
     let unknown = errors(&run(&["retry", "00000000-0000-7000-8000-000000000002"]));
-    assert!(unknown.contains("No such dead letter waits"), "{unknown}");
+    assert!(unknown.contains("No unresolved dead letter has this id"), "{unknown}");
 
     database
         .sql("update core_event_dead_letters set resolved_at = now()")

@@ -15,7 +15,7 @@ pub(super) fn routes(routes: &mut Routes) {
             requires(&[acl::USERS_MANAGE]),
             deactivate_access_user,
         )
-        .about("Deactivate a user: its sessions and links end")
+        .about("Deactivate a user: their sessions and links end")
         .rejects(&[400, 404, 409, 422]);
     routes
         .post(

@@ -25,7 +25,7 @@ pub(super) const RESEND_BY_TARGET: RateLimit = RateLimit::new("access.resend_inv
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .post("/access/users", requires(&[acl::USERS_MANAGE]), create_access_user)
-        .about("Invite a user: create it without a password and mail a link with which it sets one within 48 hours")
+        .about("Invite a user: create an account without a password and mail a link with which the user sets one within 48 hours")
         .rejects(&[409, 422, 429, 500]);
     routes
         .post(

@@ -24,7 +24,7 @@ const NOTE_LENGTH: usize = 500;
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = AlertAcknowledgement)]
 pub struct Acknowledgement {
-    /// Why the conflict is meant, at most 500 characters.
+    /// Why the conflict is intended, at most 500 characters.
     #[schema(value_type = Option<String>, max_length = 500)]
     pub note: Patch<String>,
 }
@@ -49,7 +49,7 @@ impl Input for Acknowledgement {
     }
 }
 
-/// Reports for everybody that a conflict is known and meant. The alert stays open and does not escalate any more.
+/// Reports for everybody that a conflict is known and intended. The alert stays open and does not escalate any more.
 #[derive(Debug, Clone)]
 pub struct AcknowledgeAlert {
     alert: Uuid,

@@ -1,12 +1,12 @@
 //! Acknowledgements of alerts, for everybody.
 
-use backoffice_core::http::{Json, Path, Routes, requires};
+use backoffice_core::http::{Json, Path, PathId, Routes, requires};
 use backoffice_core::{RequestContext, Result};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::items::{AcknowledgedItem, NamedId, PathId};
+use super::items::{AcknowledgedItem, NamedId};
 use crate::acl;
 use crate::commands::{AcknowledgeAlert, Acknowledgement, UnacknowledgeAlert};
 use crate::error::with_code;
@@ -17,7 +17,7 @@ const ACKNOWLEDGE: &str = "/alerts/alerts/{id}/acknowledge";
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .post(ACKNOWLEDGE, requires(&[acl::MANAGE]), acknowledge_alert)
-        .about("Acknowledge an alert: its conflict is known and meant")
+        .about("Acknowledge an alert: its conflict is known and intended")
         .rejects(&[404, 409, 422]);
     routes
         .delete(ACKNOWLEDGE, requires(&[acl::MANAGE]), unacknowledge_alert)

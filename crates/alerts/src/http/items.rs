@@ -2,26 +2,13 @@
 
 use backoffice_calendar::{Zone, default_zone};
 use backoffice_core::{Platform, Timestamp};
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::kinds::Urgency;
 use crate::link::link_href;
 use crate::query::Item;
-
-/// The id in a path. A malformed one is like that of an alert that does not exist: the nil UUID.
-#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
-pub(super) struct PathId {
-    /// The id.
-    #[serde(deserialize_with = "or_nil")]
-    pub(super) id: Uuid,
-}
-
-fn or_nil<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    Ok(text.parse().unwrap_or_else(|_| Uuid::nil()))
-}
 
 /// An id with a name.
 #[derive(Debug, Clone, Serialize, ToSchema)]

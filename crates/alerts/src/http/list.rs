@@ -1,6 +1,7 @@
 //! Reads of alerts.
 
-use backoffice_core::http::{Json, Path, Query, Routes, requires};
+use backoffice_calendar::ResourceType;
+use backoffice_core::http::{Json, Path, PathId, Query, Routes, requires};
 use backoffice_core::input::schema;
 use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, text_schemas};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::items::{AlertItem, PathId};
+use super::items::AlertItem;
 use crate::acl;
 use crate::error::not_found;
 use crate::kinds::{Kind, Urgency};
@@ -20,11 +21,10 @@ const ONE: &str = "/alerts/alerts/{id}";
 const SUMMARY: &str = "/alerts/summary";
 /// Rows of a page, if the request does not say how many.
 const PAGE_SIZE: u32 = 20;
-const SUBJECT_TYPES: [&str; 3] = ["worker", "equipment", "vehicle"];
 
 text_schemas! {
     /// Type of a subject.
-    AlertSubjectType: schema::words(SUBJECT_TYPES);
+    AlertSubjectType: schema::words(ResourceType::WORDS);
     /// Kinds of alerts, joined by commas.
     AlertKinds: schema::joined_words("Kinds of alerts, joined by commas.", &Kind::ALL.map(Kind::as_str));
     /// Urgencies, joined by commas.
@@ -117,16 +117,15 @@ impl AlertQuery {
         let kinds = Kind::ALL.map(Kind::as_str);
         let urgencies = Urgency::ALL.map(Urgency::as_str);
         let urgencies = words("urgencies", self.urgencies.as_deref(), &urgencies, violations);
-        let types = words("subjectType", self.subject_type.as_deref(), &SUBJECT_TYPES, violations);
-        if self.subject_type.is_some() && types.as_ref().is_some_and(|types| types.len() != 1) && violations.is_empty()
-        {
-            let message = format!("must be one of {}", SUBJECT_TYPES.join(", "));
+        let subject_type = self.subject_type.as_deref().map(ResourceType::parse);
+        if subject_type == Some(None) {
+            let message = format!("must be one of {}", ResourceType::WORDS.join(", "));
             violations.add(Detail::new("subjectType", message, "invalid_value"));
         }
         AlertFilter {
             ids: requested,
             job_sites: ids("jobSiteIds", self.job_site_ids.as_deref(), violations),
-            subject_type: types.and_then(|types| types.first().copied()),
+            subject_type: subject_type.flatten().map(ResourceType::as_str),
             subjects: ids("subjectIds", self.subject_ids.as_deref(), violations),
             kinds: words("kinds", self.kinds.as_deref(), &kinds, violations),
             urgency_ranks: urgencies.map(|names| {

@@ -1,13 +1,12 @@
 //! Marks of the caller. They are not part of the tenant's data: they write no log entry and can't be undone.
 
-use backoffice_core::http::{Json, Path, Routes, requires};
+use backoffice_core::http::{Json, Path, PathId, Routes, requires};
 use backoffice_core::{RequestContext, Result};
 use backoffice_notifications::read_groups;
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::items::PathId;
 use crate::error::not_found;
 use crate::query::{Viewer, mark_all, mark_one, unmark_one};
 use crate::{acl, notify};

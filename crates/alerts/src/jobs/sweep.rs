@@ -14,8 +14,8 @@ use crate::kinds::{Kind, Urgency};
 /// Alerts that one step resolves, all of one tenant: the stream of a tenant's events is locked until the commit.
 const CHUNK: i64 = 500;
 
-/// Stores what readers see already, because time has passed: alerts that have ended, and overlaps whose other job sites have. Then joins the rows
-/// of the numbers of open alerts.
+/// Stores what readers already see because time has passed: the end of alerts, and the kind of overlaps that go on on one job site only. Then
+/// joins the rows that count open alerts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SweepAlerts {}
 
@@ -43,7 +43,7 @@ from (
     order by single_site_at, tenant_id, id limit $2 for update skip locked
 ) due where a.tenant_id = due.tenant_id and a.id = due.id";
 
-/// Joins the numbers of open alerts: one row of each organization and kind takes the place of several, and none that of zero.
+/// Joins the rows that count open alerts: one row replaces several of an organization and kind, and rows whose sum is zero are deleted.
 const JOIN_COUNTS: &str = "\
 with several as (
     select tenant_id, organization_id, kind from alerts_counts

@@ -24,9 +24,9 @@ pub(crate) struct Counts {
     pub(crate) unread: i64,
 }
 
-/// Returns the common table expression `open`: for each kind the visible open alerts, and those of them that the viewer has read. The numbers that
-/// are kept are of alerts without `resolved_at`; those that have ended since are taken off, and those of another kind since are counted as
-/// that. Its cost does not depend on the number of open alerts, but on those that the viewer has read.
+/// Returns the common table expression `open`: for each kind the visible open alerts, and those of them that the viewer has read. The stored
+/// counts include all alerts without `resolved_at`: the expression subtracts those that have ended since, and counts those that have changed their
+/// kind since as the new kind. Its cost depends on the alerts that the viewer has read, not on the number of open alerts.
 fn open_by_kind(viewer: &Viewer) -> String {
     let visible = visible(viewer);
     format!(

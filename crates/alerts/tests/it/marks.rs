@@ -103,6 +103,7 @@ async fn dsp_29_invalid_filters_are_rejected_and_empty_ones_find_nothing() {
         "subjectIds=1,2",
         "urgencies=high",
         "subjectType=crane",
+        "subjectType=worker,vehicle",
         "unreadOnly=yes",
         "acknowledged=2",
         "resolved=maybe",

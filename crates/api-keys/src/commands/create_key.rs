@@ -119,7 +119,7 @@ impl Command for CreateKey {
         if !held.is_empty() {
             insert_into(links::table)
                 .values(&held)
-                .prepared()
+                .prepared_if(held.len() == 1)
                 .execute(tx.conn())
                 .await
                 .map_err(|error| self.role_is_deleted(error.into()))?;

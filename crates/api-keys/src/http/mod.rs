@@ -31,7 +31,7 @@ pub(crate) fn routes(routes: &mut Routes) {
         .rejects(&[409, 422]);
     routes
         .delete(KEYS, requires(&[acl::DELETE]), keys::delete_api_key)
-        .about("Remove an API key; it opens nothing any more")
+        .about("Delete an API key; requests with it are rejected")
         .rejects(&[404, 409, 422]);
 }
 

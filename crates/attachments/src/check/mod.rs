@@ -76,11 +76,11 @@ impl<T> Found<T> {
 pub struct Checked {
     /// The files that were compared.
     pub files: u64,
-    /// Files whose object is missing or has another length. They are only reported: perhaps a disk is not there.
+    /// Files whose object is missing or has another length. They are only reported, because a disk may not be mounted.
     pub damaged: Found<Damaged>,
     /// Paths of objects to which neither a file nor an announcement refers.
     pub unknown_objects: Found<String>,
-    /// Those of them that have paths which the server does not choose: an operator or another program stored something there. They are only reported.
+    /// Those of the unknown objects whose paths are not ones that the server chooses: an operator or another program stored them. They are only reported.
     pub foreign_objects: Found<String>,
     /// Ids of stores that could not be read. Their files and objects are not compared.
     pub unreadable_stores: Found<Uuid>,
@@ -109,7 +109,7 @@ impl Checked {
 }
 
 /// Compares all files of all tenants with their objects, all objects with the files, and the counters with the files. With `repair`, unknown objects are
-/// removed and counters corrected; other processes may go on working.
+/// removed and counters corrected. Other processes may keep running meanwhile.
 ///
 /// # Errors
 /// When the database or a folder can't be read. A bucket that can't be read is a finding, because tenants choose buckets.
@@ -127,14 +127,14 @@ pub async fn check(call: &Call, repair: bool) -> Result<Checked> {
     Ok(checked)
 }
 
-/// A place in which files lie, and whether it works.
+/// A store, and the result of its probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbedStore {
-    /// Its driver and its tenant, or that it belongs to the platform.
+    /// Its partition, its tenant (or that all tenants use it) and its driver.
     pub name: String,
     /// Whether it belongs to the platform; tenants configure the others.
     pub is_of_all: bool,
-    /// Why an object of 16 bytes could not be stored, read and removed.
+    /// Why an object of 16 bytes could not be stored, read and removed; `None` if it could.
     pub error: Option<String>,
 }
 
@@ -251,7 +251,7 @@ async fn compare_objects(call: &Call, files: &Files, repair: bool, checked: &mut
                 Ok(())
             }
             Ok(Driver::S3(s3)) => {
-                // Only what this installation stores there; others may use the bucket too.
+                // Only what this installation stores there; other programs may use the bucket too.
                 let own = [store.store_tenant_id];
                 let is_of_all = store.store_tenant_id == PLATFORM_TENANT;
                 let of_tenants = if is_of_all { &tenants[..] } else { &own };

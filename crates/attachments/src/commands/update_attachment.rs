@@ -1,4 +1,4 @@
-//! Changes what users say about a file.
+//! Changes the tags, assignments, custom fields and name of a file.
 
 use actix_web::http::StatusCode;
 use backoffice_core::command::{Class, Command, Entity, Target, Tx};
@@ -110,7 +110,7 @@ pub(crate) fn not_saved(error: CoreError) -> CoreError {
     }
 }
 
-/// What a change leaves.
+/// The values after a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
     /// The tags.

@@ -1,7 +1,7 @@
 //! Text of documents, read by a child process.
 //!
-//! Parsers of documents are the part of the platform that attackers reach with any bytes they like, and they may need any amount of memory and
-//! time. So they run in a child process without an environment and with limits, after the upload, as a job.
+//! Attackers can send any bytes to the parsers of documents, and a parser may need any amount of memory and time. Parsers therefore run after the
+//! upload, as a job, in a child process with limits and without an environment.
 
 mod child;
 mod docx;

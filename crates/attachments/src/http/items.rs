@@ -17,7 +17,7 @@ pub(super) const THUMBNAIL: u32 = 320;
 /// Side of the image in the library, in pixels.
 const LIBRARY_THUMBNAIL: u32 = 200;
 
-/// The last part of the address of an image, which is for people only.
+/// The last part of the address of an image, for human readers only.
 const SLUG: SlugForm = SlugForm {
     longest: 60,
     fallback: "image",

@@ -218,7 +218,7 @@ struct ChangedResponse {
     item: ChangedItem,
 }
 
-/// What a change leaves.
+/// The values after a change.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AttachmentChangedItem)]

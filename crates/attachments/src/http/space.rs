@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::items::FileItem;
 
-/// Bytes of JSON for the texts, tags and assignments of a page. What remains of 8 MiB is enough for the other members.
+/// Bytes of JSON for the texts, tags and assignments of a page. What remains of 8 MiB is enough for the other fields.
 const SPACE: usize = 7 * 1024 * 1024;
 
 /// Leaves out the texts, and then the assignments, that no longer fit into the response, in the order of the page. Such files are `truncated`.

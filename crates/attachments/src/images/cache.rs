@@ -1,4 +1,4 @@
-//! Rendered images in a folder: at most so many bytes in all and so many images of a file; those used least recently go first.
+//! Rendered images in a folder: a bounded number of bytes in all, and of images of each file. Those used least recently are removed first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -10,6 +10,7 @@ use backoffice_core::bounded_cache::BoundedCache;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
+use super::size::CropType;
 use super::{Image, ImageBox, RENDERER, Variant};
 use crate::config::create_private;
 
@@ -36,7 +37,8 @@ struct Index {
     uses: u64,
     bytes: u64,
     by_use: BTreeMap<u64, Variant>,
-    entries: HashMap<Variant, Entry>,
+    /// In the order of tenants and files.
+    entries: BTreeMap<Variant, Entry>,
     of_files: HashMap<(Uuid, Uuid), usize>,
 }
 
@@ -85,13 +87,27 @@ impl Index {
         }
     }
 
+    /// Returns the images of a file. Costs no more for an index with many files.
+    fn of_file(&self, tenant: Uuid, id: Uuid) -> impl Iterator<Item = (Variant, Entry)> {
+        // The first size in the order of sizes.
+        let size = ImageBox {
+            width: None,
+            height: None,
+            crop: CropType::Cover,
+        };
+        let of_file = self.entries.range(Variant { tenant, id, size }..);
+        of_file
+            .take_while(move |(variant, _)| (variant.tenant, variant.id) == (tenant, id))
+            .map(|(variant, entry)| (*variant, *entry))
+    }
+
     /// Removes the images that are too many and returns them.
     fn surplus(&mut self, most_bytes: u64, latest: Variant) -> Vec<Variant> {
         let mut surplus = Vec::new();
         let file = (latest.tenant, latest.id);
         if self.of_files.get(&file).is_some_and(|count| *count > MOST_OF_FILE) {
-            let of_file = |variant: &&Variant| (variant.tenant, variant.id) == file;
-            surplus.extend(self.by_use.values().find(of_file).copied());
+            let oldest = self.of_file(file.0, file.1).min_by_key(|(_, entry)| entry.last_use);
+            surplus.extend(oldest.map(|(variant, _)| variant));
             for variant in &surplus {
                 self.remove(*variant);
             }
@@ -131,7 +147,7 @@ impl ImageCache {
         self.folder_of(variant.tenant, variant.id).join(name)
     }
 
-    /// Returns an image, if it is there.
+    /// Returns an image, if it is in the cache.
     pub(super) async fn read(&self, variant: Variant) -> Option<Image> {
         if !self.index().used(variant) {
             return None;
@@ -193,15 +209,7 @@ impl ImageCache {
     pub(super) async fn forget(&self, tenant: Uuid, id: Uuid) {
         {
             let mut index = self.index();
-            let variants: Vec<Variant> = match index.of_files.contains_key(&(tenant, id)) {
-                true => index
-                    .entries
-                    .keys()
-                    .filter(|one| (one.tenant, one.id) == (tenant, id))
-                    .copied()
-                    .collect(),
-                false => Vec::new(),
-            };
+            let variants: Vec<Variant> = index.of_file(tenant, id).map(|(variant, _)| variant).collect();
             for variant in variants {
                 index.remove(variant);
                 self.memory.invalidate(&variant);
@@ -284,7 +292,6 @@ fn write(path: &Path, image: &[u8]) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::size::CropType;
     use super::*;
 
     fn variant(id: u128, width: u32) -> Variant {

@@ -140,7 +140,7 @@ impl Image {
     }
 }
 
-/// The outcome of a render, which all who wait for it share.
+/// The outcome of a render, which all requests that wait for it share.
 type Outcome = Result<Bytes, Error>;
 type Rendering = Shared<BoxFuture<'static, Outcome>>;
 

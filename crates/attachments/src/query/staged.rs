@@ -107,7 +107,7 @@ pub(crate) struct Removable {
     pub(crate) store: StoreSettings,
 }
 
-/// Waits for a transaction that may still refer to the object; then the row is gone.
+/// Waits for a transaction that may still refer to the object. If it was committed, it has deleted the row.
 const ONE: &str = "\
 with own as (
     select s.tenant_id, s.id, s.store_tenant_id, s.store_id, s.storage_key, s.upload_id from attachments_staged s

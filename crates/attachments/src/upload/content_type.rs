@@ -1,4 +1,4 @@
-//! The media type of a file, from its bytes, its name, and the client's word, in this order.
+//! The media type of a file: from its bytes, else from its name, else from what the client states.
 
 use crate::error::Error;
 
@@ -159,7 +159,7 @@ pub(crate) fn depends_on_end(head: &[u8], extension: &str) -> bool {
 /// Returns the media type of a file from its first 8 KiB, and from its last 64 KiB if it [depends](depends_on_end) on them.
 ///
 /// # Errors
-/// [`Error::Dangerous`] for programs, [`Error::ActiveContent`] for documents and scripts that browsers execute, by bytes or by the client's word.
+/// [`Error::Dangerous`] for programs, [`Error::ActiveContent`] for documents and scripts that browsers execute, by their bytes or by the type that the client states.
 pub(crate) fn detect(head: &[u8], end: &[u8], extension: &str, claimed: Option<&str>) -> Result<ContentType, Error> {
     if PROGRAMS.iter().any(|first| head.starts_with(first)) {
         return Err(Error::Dangerous);

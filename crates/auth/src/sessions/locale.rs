@@ -21,7 +21,7 @@ pub(crate) fn base_code(input: &str) -> Option<String> {
 }
 
 /// Returns the base code of an accepted language; `None` for `*`, which names none. As in the lookup of RFC 4647, extensions and private subtags
-/// count nothing (`de-DE-u-co-phonebk` -> `de`), though no locale may have them.
+/// are ignored (`de-DE-u-co-phonebk` -> `de`), though no locale may have them.
 fn base_of_range(range: &str) -> Option<String> {
     base_of_subtags(range, 1)
 }

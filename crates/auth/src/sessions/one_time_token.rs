@@ -1,5 +1,7 @@
 //! One-time tokens in the links of reset and invitation mails. The clear token is only in the mail.
 
+use std::time::Duration;
+
 use backoffice_core::command::{Entity, Tx};
 use backoffice_core::db::Recurring;
 use backoffice_core::events;
@@ -12,7 +14,6 @@ use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryableByName, in
 use diesel_async::RunQueryDsl;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
-use std::time::Duration;
 use uuid::Uuid;
 
 use crate::schema::auth_one_time_tokens as tokens;

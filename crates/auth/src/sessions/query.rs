@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn acls_stay_side_by_side_and_one_without_features_counts_nothing() {
+    fn acls_stay_separate_and_one_without_features_grants_nothing() {
         let rights = granted(&[acl(&["a.b"], Some(&[1])), acl(&["c.d"], None), acl(&[], None)]);
 
         let lists: Vec<_> = rights.lists().iter().map(|list| list.organizations.clone()).collect();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_of_a_super_administrator_can_be_left_aside() {
+    fn the_flag_of_a_super_administrator_can_be_ignored() {
         let roles = serde_json::json!([
             {"id": Uuid::from_u128(1), "name": "Root", "isSuperAdmin": true, "features": [], "organizations": null},
             {"id": Uuid::from_u128(2), "name": "Clerk", "features": ["a.b"], "organizations": [Uuid::from_u128(9)]},
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_acl_there_is_nothing_anywhere() {
+    fn without_an_acl_no_rights_are_granted() {
         assert_eq!(granted(&[]), Rights::none());
     }
 }

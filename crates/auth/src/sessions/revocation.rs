@@ -140,8 +140,7 @@ pub(crate) fn watch(runtime: Runtime) -> Option<BoxFuture<'static, ()>> {
 async fn poll(runtime: &Runtime, accounts: &Accounts, seen: &mut HashSet<Uuid>) -> Result<()> {
     let mut connection: Connection = runtime.database.unlogged(&Scope::system()).await?;
     // Each poll reads the last minute again, because transactions commit later than they write; after a longer pause, `IdentityCache::confirm` drops
-    // all identities. `clock_timestamp()` changes within a statement, so
-    // PostgreSQL can't search the index for it.
+    // all identities. `clock_timestamp()` changes within a statement, so PostgreSQL can't search the index for it.
     let rows: Vec<Revoked> = Prepared(sql_query(
         "select tenant_id, id, subject_kind, subject_id from auth_revocations \
          where created_at > statement_timestamp() - interval '1 minute'",

@@ -40,7 +40,7 @@ fn hash(token: &str) -> Vec<u8> {
 }
 
 /// Starts a session in one transaction: the last sign-in, the session, the event. Ends the oldest sessions beyond the limit. Returns `None`
-/// if the password no longer has this hash, or the account may no longer sign in: a command that ends the sessions of an account locks
+/// if the password no longer has this hash, or the account may no longer sign in: a command that ends the sessions of one account locks
 /// its row, so it either ends this session too or prevents its start.
 pub(crate) async fn start(
     call: &Call,

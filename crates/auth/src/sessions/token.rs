@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_key_is_no_secret_of_the_other_algorithm() {
+    fn a_public_key_is_not_a_secret_of_the_other_algorithm() {
         let asymmetric = signed_by(JwtAlgorithm::EdDsa, vec![key("a", 'x')]);
         let token = asymmetric
             .create(&Ids::default(), holder(), now(), Duration::from_secs(60))

@@ -1,5 +1,7 @@
 //! Account operations of the command line. They run on the command bus, as the platform.
 
+use std::sync::Arc;
+
 use backoffice_core::http::{CreatedId, Json};
 use backoffice_core::ids::{Ids, PLATFORM_TENANT};
 use backoffice_core::{Patch, Rejection, RequestContext, Result};
@@ -10,7 +12,6 @@ use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, Queryable};
 use diesel_async::RunQueryDsl;
 use secrecy::SecretString;
 use serde_json::Value;
-use std::sync::Arc;
 use uuid::Uuid;
 
 use super::commands::{CreateUser, InviteUser, RequestReset, UpdateUser, UserChanges};

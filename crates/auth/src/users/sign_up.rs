@@ -37,34 +37,34 @@ pub async fn has_account(connection: &mut AsyncPgConnection, address: &str) -> R
 }
 
 impl Accounts {
-    /// Takes a place in the queue of the threads that hash passwords.
+    /// Takes a position in the queue for hashing passwords.
     ///
     /// # Errors
     /// 429 when the queue is full.
-    pub fn hashing_place(&self) -> Result<QueuePosition> {
+    pub fn hashing_queue_position(&self) -> Result<QueuePosition> {
         self.hasher.queue_position()
     }
 
-    /// Computes the hash of a password in a place of the queue.
+    /// Computes the hash of a password, after waiting at this position of the queue.
     ///
     /// # Errors
     /// If hashing fails.
     pub async fn hash_password(
         &self,
-        place: QueuePosition,
+        position: QueuePosition,
         ids: &Ids,
         password: &SecretString,
     ) -> Result<SecretString> {
-        let permit = self.hasher.acquire(place).await?;
+        let permit = self.hasher.acquire(position).await?;
         Ok(self.hasher.hash_in(&permit, ids, password).await?.into())
     }
 
-    /// Returns whether the password has the hash. Without a hash it takes as long.
+    /// Returns whether the password has the hash, after waiting at this position of the queue. Without a hash it takes as long, and returns false.
     ///
     /// # Errors
     /// If hashing fails.
-    pub async fn has_hash(&self, place: QueuePosition, password: &SecretString, hash: Option<&str>) -> Result<bool> {
-        let permit = self.hasher.acquire(place).await?;
+    pub async fn has_hash(&self, position: QueuePosition, password: &SecretString, hash: Option<&str>) -> Result<bool> {
+        let permit = self.hasher.acquire(position).await?;
         Ok(self.hasher.verify_in(&permit, password, hash).await?.matches)
     }
 

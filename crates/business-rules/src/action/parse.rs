@@ -24,6 +24,8 @@ pub(super) const LONGEST_LINK: usize = 1000;
 const LONGEST_EVENT: usize = 100;
 /// Longest payload of an event, in bytes of JSON.
 const LARGEST_PAYLOAD: usize = 16 * 1024;
+/// Largest body of a request, in bytes of JSON.
+const LARGEST_BODY: usize = 64 * 1024;
 
 /// What the rules for actions depend on.
 #[derive(Clone, Copy)]
@@ -80,9 +82,6 @@ pub(crate) fn too_deep(branch: &Value) -> Vec<Detail> {
     }
     details
 }
-
-/// Largest body of a webhook, in bytes of JSON.
-const LARGEST_BODY: usize = 64 * 1024;
 
 struct Parser {
     at: String,

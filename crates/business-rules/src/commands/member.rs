@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::model::{Rule, RuleSet, SetMember};
+use crate::model::{RuleSet, SetMember};
 use crate::schema::{
     business_rules_rules as rule_rows, business_rules_set_members as members, business_rules_sets as sets,
 };
@@ -107,8 +107,8 @@ impl Record for SetMember {
         self.organization_id = found.ok_or_else(|| Rejection::not_found(RuleSet::NOT_FOUND))?;
         self.set_id = input.set;
         let rule = query::rules::in_scope(tx.scope()).filter(rule_rows::tenant_id.eq(tx.tenant()));
-        let rule = rule.filter(rule_rows::id.eq(self.rule_id)).select(Rule::as_select());
-        let found: Option<Rule> = rule.for_key_share().first(tx.conn()).await.optional()?;
+        let rule = rule.filter(rule_rows::id.eq(self.rule_id)).select(rule_rows::id);
+        let found: Option<Uuid> = rule.for_key_share().first(tx.conn()).await.optional()?;
         match found {
             Some(_) => Ok(()),
             None => Err(Rejection::unknown_reference("ruleId").into()),

@@ -86,7 +86,7 @@ pub struct RuleInput {
     /// The instant from which the rule applies.
     #[schema(value_type = Option<Timestamp>)]
     pub effective_from: Patch<Timestamp>,
-    /// The instant until which the rule applies, after the first one.
+    /// The instant until which the rule applies, after `effectiveFrom`.
     #[schema(value_type = Option<Timestamp>)]
     pub effective_to: Patch<Timestamp>,
 }

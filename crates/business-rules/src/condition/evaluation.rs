@@ -1,4 +1,4 @@
-//! What bounds the evaluation of a condition, and how far it has come.
+//! The limits and the progress of the evaluation of a condition.
 
 use std::slice::Iter;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{Condition, Facts, compare};
 const MOST_STEPS: u32 = 100_000;
 /// Longest text that is compared with a pattern, in characters.
 const LONGEST_MATCHED: usize = 10_000;
-/// Most steps of a search that is performed in place: some ten milliseconds at most.
+/// Most steps of a search that is performed in place: about ten milliseconds at most.
 const SHORT_SEARCH: u32 = 1000;
 
 /// What an evaluation may use.
@@ -58,13 +58,13 @@ pub(super) enum Compared {
     Search(PatternSearch),
 }
 
-/// How far an evaluation has come.
+/// The progress of an evaluation.
 pub(super) enum EvaluationProgress {
-    /// To its result.
+    /// It has this result.
     Held(bool),
-    /// To the end of the slice.
+    /// The slice is over.
     Paused,
-    /// To a search whose result it needs.
+    /// It needs the result of a search.
     Search(PatternSearch),
 }
 
@@ -169,7 +169,7 @@ pub(super) struct Steps<'a> {
     left: u32,
     /// The time of earlier slices.
     spent: Duration,
-    /// The begin of the present slice.
+    /// The start of the present slice.
     started: Instant,
     limits: EvaluationLimits<'a>,
 }

@@ -20,7 +20,8 @@ const MOST_IDLE: usize = 32 * 1024;
 const ENTRY: usize = 2 * 1024;
 /// Most bytes of all patterns that a node keeps.
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
-/// Bytes of a text, and bytes of a compiled pattern, that add a step to a comparison. Each of the product of both costs at most some ten microseconds.
+/// Bytes of a text, and bytes of a compiled pattern, that each count once. A comparison takes the product of both numbers of steps, and a step at most
+/// about ten microseconds.
 const TEXT_OF_STEP: usize = 100;
 const PATTERN_OF_STEP: usize = 2 * 1024;
 /// Steps of a comparison with a pattern that is not valid.

@@ -248,9 +248,7 @@ impl Planner<'_, '_> {
         });
         Ok(())
     }
-}
 
-impl Planner<'_, '_> {
     fn webhook(&mut self, webhook: &Webhook) -> Result<(), Fault> {
         let url = webhook.url.text(self.facts);
         let url = url.map_err(|exceeded| Fault::from_exceeded(exceeded, "invalid_url"))?;
@@ -282,9 +280,7 @@ impl Planner<'_, '_> {
         });
         Ok(())
     }
-}
 
-impl Planner<'_, '_> {
     fn platform_call(&mut self, call: &PlatformCall) -> Result<(), Fault> {
         let target = call.target(self.facts);
         let target = target.map_err(|exceeded| Fault::from_exceeded(exceeded, "invalid_endpoint"))?;

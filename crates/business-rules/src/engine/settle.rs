@@ -247,6 +247,8 @@ fn webhooks(run: &mut RuleRun, call: &Call, about: About<'_>, batch: Uuid) -> Ve
 /// The contexts in the rows of a run. The input is the same for all of them.
 struct LoggedContexts {
     input: Value,
+    /// Bytes of the input as JSON.
+    input_length: usize,
     /// What rows have of the input when they may not keep it.
     short_input: Value,
     inputs: Allowance,
@@ -257,8 +259,10 @@ impl LoggedContexts {
     fn new(about: About<'_>) -> Self {
         let user = json!({"id": about.user.id, "role": about.user.role});
         let (data, event) = (about.subject.data, about.subject.event_type);
+        let input = redacted(&json!({"data": data, "eventType": event, "user": user}));
         Self {
-            input: redacted(&json!({"data": data, "eventType": event, "user": user})),
+            input_length: input.to_string().len(),
+            input,
             short_input: json!({"truncated": true, "eventType": event, "user": user}),
             inputs: Allowance(MOST_KEPT),
             outputs: Allowance(MOST_KEPT),
@@ -266,7 +270,7 @@ impl LoggedContexts {
     }
 
     fn input(&mut self, run: &RuleRun) -> Value {
-        let mut input = match self.inputs.take(&self.input) {
+        let mut input = match self.inputs.take(self.input_length) {
             true => self.input.clone(),
             false => self.short_input.clone(),
         };
@@ -283,7 +287,7 @@ impl LoggedContexts {
             "actionsExecuted": run.actions_executed(false),
             "messages": messages,
         }));
-        match self.outputs.take(&output) {
+        match self.outputs.take(output.to_string().len()) {
             true => output,
             false => json!({"truncated": true, "conditionResult": run.condition}),
         }
@@ -294,9 +298,9 @@ impl LoggedContexts {
 struct Allowance(usize);
 
 impl Allowance {
-    /// Takes the bytes of a document. Returns whether they were left; takes none otherwise.
-    fn take(&mut self, document: &Value) -> bool {
-        let rest = self.0.checked_sub(document.to_string().len());
+    /// Takes bytes. Returns whether they were left; takes none otherwise.
+    fn take(&mut self, bytes: usize) -> bool {
+        let rest = self.0.checked_sub(bytes);
         self.0 = rest.unwrap_or(self.0);
         rest.is_some()
     }

@@ -1,12 +1,14 @@
 //! Deletes values of headers that no undo can need any more.
 
-use backoffice_core::jobs::{Job, Step, Work};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
 use backoffice_core::retention::log_start;
 use backoffice_core::{Result, Scope};
-use diesel::sql_types::{BigInt, Timestamptz};
-use diesel::{QueryableByName, sql_query};
+use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
 use diesel_async::RunQueryDsl;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 /// The name of the schedule.
 pub(crate) const SCHEDULE: &str = "business_rules.erase_header_values";
@@ -15,12 +17,12 @@ pub(crate) const EVERY: time::Duration = time::Duration::hours(6);
 /// Values that one step checks.
 const CHUNK: i64 = 5000;
 
-/// Checks values of one tenant, from a position in the order of all values on: notes since when no rule names them, and deletes those that no rule has
-/// named for long. The rules of the tenant, which are bounded, are read once for all of these values. Values that another transaction has locked
+/// Checks the values of one tenant that follow the value `$1`, `$5`: notes since when no rule names them, and deletes those that no rule has named for
+/// long. The rules of the tenant, which are bounded, are read once for all of these values. Values that another transaction has locked
 /// are left for the next run.
 const ERASE: &str = "\
 with start as materialized (
-    select tenant_id, id from business_rules_header_values order by tenant_id, id offset $1 limit 1
+    select tenant_id, id from business_rules_header_values where (tenant_id, id) > ($1, $5) order by tenant_id, id limit 1
 ), chunk as materialized (
     select id from business_rules_header_values
     where tenant_id = (select tenant_id from start) and id >= (select id from start)
@@ -42,44 +44,53 @@ with start as materialized (
 ), erased as (
     delete from business_rules_header_values h
     using due d where h.tenant_id = d.tenant_id and h.id = d.id and not d.is_used and d.unused_since is not null
-    returning h.id
 )
-select (select count(*) from chunk) as checked, (select count(*) from erased) as erased";
+select tenant_id, (select id from chunk order by id desc limit 1) as last from start";
 
 #[derive(QueryableByName)]
 struct CheckedValues {
-    #[diesel(sql_type = BigInt)]
-    checked: i64,
-    #[diesel(sql_type = BigInt)]
-    erased: i64,
+    #[diesel(sql_type = SqlUuid)]
+    tenant_id: Uuid,
+    /// The last value that was checked.
+    #[diesel(sql_type = SqlUuid)]
+    last: Uuid,
 }
 
-/// Deletes the values of headers that no rule has named since before the action log begins: until then an undo may need them. The cursor counts the
-/// values that were checked and left.
+/// Deletes the values of headers that no rule has named since before the action log begins: until then an undo may need them. A further job goes on
+/// after the values that one has checked.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct EraseHeaderValues {}
+pub(crate) struct EraseHeaderValues {
+    /// Tenant and id of the last value that was checked.
+    after: Option<(Uuid, Uuid)>,
+}
 
 impl Job for EraseHeaderValues {
     const KIND: &'static str = "business_rules.header_value.erase_unused";
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
-        let (call, now, cursor) = (work.call().clone(), work.now(), work.cursor());
+        let (call, now) = (work.call().clone(), work.now());
         let mut chunk = work.begin(&Scope::system()).await?;
         let Some(start) = log_start(&call, chunk.connection()).await? else {
             chunk.finish().await?;
             return Ok(Step::Done);
         };
-        let values: CheckedValues = sql_query(ERASE)
-            .bind::<BigInt, _>(cursor)
+        let (after_tenant, after_id) = self.after.unwrap_or_default();
+        let checked: Option<CheckedValues> = sql_query(ERASE)
+            .bind::<SqlUuid, _>(after_tenant)
             .bind::<BigInt, _>(CHUNK)
             .bind::<Timestamptz, _>(now)
             .bind::<Timestamptz, _>(start)
+            .bind::<SqlUuid, _>(after_id)
             .get_result(chunk.connection())
-            .await?;
-        chunk.advance(cursor + values.checked - values.erased).await?;
-        match values.checked {
-            0 => Ok(Step::Done),
-            _ => Ok(Step::More),
+            .await
+            .optional()?;
+        if let Some(checked) = checked {
+            let next = Self {
+                after: Some((checked.tenant_id, checked.last)),
+            };
+            enqueue(chunk.connection(), &call, &NewJob::of_system(PLATFORM_TENANT, next)).await?;
         }
+        chunk.finish().await?;
+        Ok(Step::Done)
     }
 }

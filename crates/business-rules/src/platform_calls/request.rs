@@ -1,4 +1,4 @@
-//! A request of a rule to the platform: checked again, and sent from inside.
+//! A request of a rule to the platform: checked again, and sent as an internal request.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub(super) enum CallOutcome {
     NoEndpoint,
     /// The request took too long and was rolled back.
     TimedOut,
-    /// The request was not sent, because too many requests from inside wait, or was cut off.
+    /// The request was not sent, because too many internal requests wait, or was cut off.
     Unavailable,
     /// The request failed inside of the platform.
     Failed,

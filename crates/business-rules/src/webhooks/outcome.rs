@@ -17,7 +17,7 @@ const WAITS: [time::Duration; 7] = [
 ];
 /// Longest wait that a receiver can ask for.
 const LONGEST_ASKED: Duration = Duration::from_secs(3600);
-/// The wait for a host to which enough requests are on the way.
+/// The wait for a host to which enough requests are in flight.
 const BUSY: time::Duration = time::Duration::seconds(1);
 
 /// The outcome of an attempt.
@@ -37,7 +37,7 @@ pub(crate) enum Outcome {
     TenantDeleted,
     /// There was no response, for this reason.
     NoResponse(&'static str),
-    /// Enough requests to the host are on the way. This is no attempt.
+    /// Enough requests to the host are in flight. This is no attempt.
     Busy,
 }
 

@@ -26,16 +26,16 @@ const HTTP_DATE: StaticFormatDescription =
 pub(crate) struct Sender {
     egress: Egress,
     client: OnceLock<Client>,
-    on_the_way: Arc<Mutex<HashMap<String, usize>>>,
+    in_flight: Arc<Mutex<HashMap<String, usize>>>,
 }
 
-/// A request that is on the way to a host.
-struct OnTheWay {
+/// A request that is in flight to a host.
+struct InFlight {
     host: String,
     counts: Arc<Mutex<HashMap<String, usize>>>,
 }
 
-impl Drop for OnTheWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.host) {
@@ -52,7 +52,7 @@ impl Sender {
         Self {
             egress,
             client: OnceLock::new(),
-            on_the_way: Arc::default(),
+            in_flight: Arc::default(),
         }
     }
 
@@ -61,24 +61,24 @@ impl Sender {
         &self.egress
     }
 
-    /// Counts a request to a host; `None` if enough are on the way.
-    fn enter(&self, host: &str) -> Option<OnTheWay> {
-        let mut counts = self.on_the_way.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Counts a request to a host; `None` if enough are in flight.
+    fn enter(&self, host: &str) -> Option<InFlight> {
+        let mut counts = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(host.to_owned()).or_default();
         if *count >= AT_ONCE {
             return None;
         }
         *count += 1;
-        Some(OnTheWay {
+        Some(InFlight {
             host: host.to_owned(),
-            counts: Arc::clone(&self.on_the_way),
+            counts: Arc::clone(&self.in_flight),
         })
     }
 
     /// Sends a request and reads the response, in at most ten seconds.
     pub(crate) async fn send(&self, request: Request<Vec<u8>>, now: Timestamp) -> Outcome {
         let host = request.uri().host().unwrap_or_default().to_ascii_lowercase();
-        let Some(_on_the_way) = self.enter(&host) else {
+        let Some(_in_flight) = self.enter(&host) else {
             return Outcome::Busy;
         };
         let client = if let Some(client) = self.client.get() {
@@ -189,12 +189,12 @@ mod tests {
     #[tokio::test]
     async fn a_host_gets_four_requests_at_once() {
         let sender = Sender::new(Egress::new(EgressConfig::default()).expect("created"));
-        let on_the_way: Vec<OnTheWay> = (0..AT_ONCE).filter_map(|_| sender.enter("example.com")).collect();
+        let in_flight: Vec<InFlight> = (0..AT_ONCE).filter_map(|_| sender.enter("example.com")).collect();
 
-        assert_eq!(on_the_way.len(), AT_ONCE);
+        assert_eq!(in_flight.len(), AT_ONCE);
         assert!(sender.enter("example.com").is_none());
         assert!(sender.enter("example.org").is_some());
-        drop(on_the_way);
+        drop(in_flight);
         assert!(sender.enter("example.com").is_some());
     }
 }

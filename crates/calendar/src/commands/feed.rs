@@ -68,7 +68,7 @@ impl Command for CreateFeed {
     }
 }
 
-/// Deletes a feed of the caller. Its address is unknown from then on.
+/// Deletes a feed of the caller. Its address stops working at once.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteFeed {
     id: Uuid,

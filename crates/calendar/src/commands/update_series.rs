@@ -25,7 +25,7 @@ enum SeriesChange {
     End,
 }
 
-/// Changes the occurrences of a series from a day on. Earlier windows stay as they were, and so do windows that were changed by themselves.
+/// Changes the occurrences of a series from a day on. Earlier windows stay as they were, and so do windows that were changed individually.
 #[derive(Debug, Clone)]
 pub struct UpdateSeries {
     id: Uuid,

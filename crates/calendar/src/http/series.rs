@@ -1,19 +1,18 @@
 //! Endpoints of series.
 
 use backoffice_core::command::Entity;
-use backoffice_core::http::{CheckedQuery, Created, Json, Path, QueryInput, Routes, requires};
-use backoffice_core::{Rejection, RequestContext, Result, Violations};
+use backoffice_core::http::{CheckedQuery, Created, Json, Path, PathId, QueryInput, Routes, requires};
+use backoffice_core::{Rejection, RequestContext, Result, Violations, missing_as};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::bodies::{DeletedRecord, PathId};
+use super::bodies::DeletedRecord;
 use super::parameters;
 use super::windows::check_id;
 use crate::acl;
 use crate::commands::{CreateSeries, DeleteSeries, NewSeries, SeriesChanges, SeriesWindows, UpdateSeries};
 use crate::day::Day;
-use crate::error::missing_as;
 use crate::model::{SERIES, Series, SeriesRow};
 use crate::query::series;
 

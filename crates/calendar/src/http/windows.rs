@@ -1,19 +1,20 @@
 //! Endpoints of windows.
 
-use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, Query, QueryInput, Routes, requires};
+use backoffice_core::http::{
+    CheckedQuery, Created, CreatedId, Json, Path, PathId, Query, QueryInput, Routes, requires,
+};
 use backoffice_core::list::{ById, IdList, Page, PageQuery};
-use backoffice_core::{Detail, Patch, Rejection, RequestContext, Result, Violations, crud};
+use backoffice_core::{Detail, Patch, Rejection, RequestContext, Result, Violations, crud, missing_as};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::bodies::{ChangedRecord, DeletedRecord, PathId};
+use super::bodies::{ChangedRecord, DeletedRecord};
 use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteWindow, NewWindow, UpdateWindow, WindowChanges};
 use crate::day::Day;
 use crate::documented::{CalendarReasonCodes, CalendarResourceType};
-use crate::error::missing_as;
 use crate::model::{WINDOW, Window};
 use crate::query::windows::{self, WindowFilter};
 

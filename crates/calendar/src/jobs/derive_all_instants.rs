@@ -73,8 +73,8 @@ pub async fn derive_if_newer(call: &Call, version: &str) -> Result<bool> {
         version: version.to_owned(),
         after: None,
     };
-    let order = NewJob::of_system(PLATFORM_TENANT, job).deduplicated(format!("calendar.instants:{version}"));
-    enqueue(transaction.connection(), call, &order).await?;
+    let job = NewJob::of_system(PLATFORM_TENANT, job).deduplicated(format!("calendar.instants:{version}"));
+    enqueue(transaction.connection(), call, &job).await?;
     transaction.commit().await?;
     Ok(true)
 }

@@ -180,7 +180,7 @@ fn id_of_occurrence(series: Uuid, day: Day) -> Uuid {
     Uuid::from_bytes(bytes)
 }
 
-/// A window of a series that does not follow from its present rule: a client has changed it by itself, or an earlier rule has created it.
+/// A window of a series that does not follow from its present rule: a client has changed it individually, or an earlier rule has created it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeriesException {
@@ -202,7 +202,7 @@ pub struct SeriesException {
     pub note: Option<String>,
     /// Time of creation.
     pub created_at: Timestamp,
-    /// Whether an earlier rule has created it, and no client has changed it by itself.
+    /// Whether an earlier rule has created it, and no client has changed it individually.
     // Absent from the snapshots of earlier releases, in which these windows were exceptions too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_earlier: bool,

@@ -56,7 +56,7 @@ pub struct Window {
     pub series_id: Option<Uuid>,
     /// The day of the series for which it was created; it stays when the window is moved.
     pub series_date: Option<Day>,
-    /// Whether a client has changed it by itself: updates of its series leave it as it is.
+    /// Whether a client has changed it individually: updates of its series leave it as it is.
     pub is_exception: bool,
     /// Time of creation.
     pub created_at: Timestamp,

@@ -82,7 +82,7 @@ impl CalendarRow {
     }
 }
 
-/// Locks the zones of organizations alone, so that no other transaction derives instants in them.
+/// Locks the zones of organizations exclusively, so that no other transaction derives instants in them.
 const LOCK: &str =
     "select pg_advisory_xact_lock(calendar_zone_lock($1, id)) from unnest($2) with ordinality as t (id, n)";
 

@@ -239,6 +239,7 @@ async fn the_fields_of_a_feed_have_rules() {
         json!({"name": "x".repeat(81), "include": ["windows"]}),
         json!({"name": "A", "include": []}),
         json!({"name": "A", "include": ["windows", "windows"]}),
+        json!({"name": "A", "include": ["windows", "assignments", "assignments"]}),
         json!({"name": "A", "include": ["alerts"]}),
         json!({"name": "A", "include": ["windows"], "resourceType": "crane"}),
         json!({"name": "A", "include": ["windows"], "resourceIds": ids}),
@@ -277,14 +278,15 @@ async fn the_last_use_is_noted_once_an_hour() {
     };
 
     let before = last().await;
-    read(&fixture, Method::GET, &path, None).await;
+    let response = read(&fixture, Method::GET, &path, None).await;
     let first = last().await;
     fixture.app.advance(time::Duration::minutes(30));
     read(&fixture, Method::GET, &path, None).await;
     let same = last().await;
     fixture.app.advance(time::Duration::minutes(31));
-    read(&fixture, Method::GET, &path, None).await;
+    let unchanged = read(&fixture, Method::GET, &path, response.header("etag").as_deref()).await;
 
+    assert_eq!(unchanged.status, 304);
     assert_eq!(before, Value::Null);
     assert!(first.is_string() && same == first);
     assert_ne!(last().await, first);

@@ -146,7 +146,7 @@ impl DeleteFilter {
             (None, false) => Err(Detail::new("filter", "must have a field", "required")),
             (Some(_), _) => Err(Detail::new(
                 "filter.all",
-                "must be true and stand alone",
+                "must be true, without other fields",
                 "invalid_value",
             )),
         }

@@ -22,6 +22,9 @@ use crate::error::violation;
 use crate::model::{By, Variant};
 use crate::schema::catalog_variants as variants;
 
+/// Rows of one insertion: a statement has at most 65,535 parameters.
+const CHUNK: usize = 2000;
+
 /// Creates a variant; without a position it is the last one of its product.
 pub type CreateVariant = Create<Variant>;
 /// Updates a variant.
@@ -146,16 +149,21 @@ impl Record for Variant {
     }
 
     async fn write(tx: &mut Tx<'_>, rows: &[Self]) -> Result<Vec<Self>> {
-        if rows.is_empty() {
-            return Ok(Vec::new());
+        let mut written = Vec::with_capacity(rows.len());
+        for chunk in rows.chunks(CHUNK) {
+            let statement = insert_into(variants::table)
+                .values(chunk)
+                .on_conflict((variants::tenant_id, variants::id))
+                .do_update()
+                .set(ReplaceRow::<variants::table>::default())
+                .returning(Self::as_returning());
+            written.extend(
+                PreparedIf(statement, chunk.len() == 1)
+                    .get_results::<Self>(tx.conn())
+                    .await?,
+            );
         }
-        let statement = insert_into(variants::table)
-            .values(rows)
-            .on_conflict((variants::tenant_id, variants::id))
-            .do_update()
-            .set(ReplaceRow::<variants::table>::default())
-            .returning(Self::as_returning());
-        Ok(PreparedIf(statement, rows.len() == 1).get_results(tx.conn()).await?)
+        Ok(written)
     }
 
     fn rejection(error: Error) -> Error {

@@ -61,10 +61,10 @@ impl BulkDeletion {
         let (path, rule) = match (self.scope, &self.ids, &self.filter) {
             (_, Some(_), None) => return,
             (BulkScope::Filtered, None, Some(filter)) => return validator.keep(filter.check_fields()),
-            (BulkScope::Selected, _, Some(_)) => ("filter", "goes with scope filtered only"),
+            (BulkScope::Selected, _, Some(_)) => ("filter", "is allowed only with scope filtered"),
             (BulkScope::Selected, None, None) => ("ids", "is required with scope selected"),
-            (BulkScope::Filtered, Some(_), Some(_)) => ("filter", "stands in place of ids, not beside them"),
-            (BulkScope::Filtered, None, None) => ("filter", "is required, or ids in its place"),
+            (BulkScope::Filtered, Some(_), Some(_)) => ("filter", "can't be combined with ids"),
+            (BulkScope::Filtered, None, None) => ("filter", "is required, unless ids are given"),
         };
         validator.reject(path, rule, "invalid_value");
     }

@@ -72,6 +72,26 @@ async fn a_product_with_more_prices_than_one_statement_can_insert_comes_back_who
 }
 
 #[actix_web::test]
+async fn a_product_with_more_variants_than_one_statement_can_insert_comes_back_whole() {
+    let fixture = Fixture::new().await;
+    let product = fixture.product("Shoe").await;
+    let variants = format!(
+        "insert into catalog_variants (tenant_id, id, organization_id, product_id, name, position, is_active, created_at, updated_at) \
+         select tenant_id, gen_random_uuid(), organization_id, id, 'Size ' || n, n, true, created_at, created_at \
+         from catalog_products, generate_series(1, 6000) n where id = '{product}'"
+    );
+    assert_eq!(fixture.app.sql(&variants).await, 6000);
+    let before = fixture.snapshot().await;
+
+    let done = fixture.remove(PRODUCTS, product).await;
+    assert!(fixture.snapshot().await["catalog_variants"].is_empty());
+
+    let (status, body) = fixture.app.undo(&fixture.admin, &done).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(fixture.snapshot().await, before);
+}
+
+#[actix_web::test]
 async fn cat_6_a_sku_that_was_taken_meanwhile_keeps_a_product_from_coming_back() {
     let fixture = Fixture::new().await;
     let old = fixture

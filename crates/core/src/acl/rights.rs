@@ -63,7 +63,7 @@ pub struct Rights {
     pub is_super_admin: bool,
     lists: Arc<Lists>,
     confined_to: Option<Uuid>,
-    /// Rights that are needed besides.
+    /// Rights that the principal needs in addition.
     limited_by: Option<Arc<Rights>>,
 }
 

@@ -5,7 +5,7 @@
 //! run one by one, each in its own savepoint.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use diesel_async::AsyncPgConnection;
 use futures_util::future::BoxFuture;
@@ -253,7 +253,8 @@ impl<C: BatchCommand> Batch<'_, C> {
             let last = self
                 .intercept(tx, Hook::AfterExecute, *id, snapshots, Some(&differences))
                 .await?;
-            if last.is_err() || !tx.secrets_written().is_empty() {
+            // What a command reports about its own entry is not known for each item of a batch.
+            if last.is_err() || !tx.secrets_written().is_empty() || tx.stays() {
                 return Ok(None);
             }
             let differs = before.is_some() != after.is_some() || !differences.is_empty();
@@ -295,7 +296,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 versions: Versions::Next,
                 token: one.token.as_ref(),
                 history: History::None,
-                place: None,
+                location: None,
                 affected: Vec::new(),
                 dropped: Vec::new(),
                 truncated: one.truncated,
@@ -366,7 +367,7 @@ impl<C: BatchCommand> Batch<'_, C> {
                 tenant,
                 resource: *resource,
                 history: History::None,
-                place: EntryLocation::of(context, self.entity, snapshots.get(resource)),
+                location: EntryLocation::of(context, self.entity, snapshots.get(resource)),
                 error,
             };
             log::write_failure(tx.conn(), context, failure).await?;
@@ -377,8 +378,7 @@ impl<C: BatchCommand> Batch<'_, C> {
     /// Runs each command in a savepoint. All resources are locked first: the first entry locks the tenant's stream, after which the transaction
     /// may not wait for locks.
     async fn one_by_one(&self, tx: &mut Tx<'_>) -> Result<Outcomes> {
-        let ids: BTreeSet<Uuid> = self.commands.keys().copied().collect();
-        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let ids: Vec<Uuid> = self.commands.keys().copied().collect();
         self.entity.lock(tx.locker(), &ids).await?;
         (self.before_log)(tx.conn()).await?;
         let mut outcomes = Outcomes::new();

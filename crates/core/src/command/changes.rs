@@ -32,26 +32,20 @@ pub(super) fn between(
 /// Returns the names of the tracked fields and child kinds in which two snapshots differ: the obstacles to an undo.
 pub(super) fn differing(tracking: Tracking, expected: Option<&Snapshot>, present: Option<&Snapshot>) -> Vec<String> {
     let empty = Map::new();
-    let members = |snapshot: Option<&Snapshot>| snapshot.map_or_else(|| empty.clone(), |one| one.members().clone());
-    let (expected, present) = (members(expected), members(present));
+    let expected = expected.map_or(&empty, Snapshot::members);
+    let present = present.map_or(&empty, Snapshot::members);
     let mut names: Vec<String> = expected
         .iter()
-        .chain(present.iter())
+        .chain(present)
         .filter(|(name, _)| tracking.is_tracked(name) && expected.get(*name) != present.get(*name))
         .map(|(name, _)| name.clone())
         .collect();
-    let children = |members: &Map<String, Value>| {
-        members
-            .get(CHILDREN)
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default()
-    };
-    let (inner_expected, inner_present) = (children(&expected), children(&present));
+    let inner_expected = children(expected).unwrap_or(&empty);
+    let inner_present = children(present).unwrap_or(&empty);
     names.extend(
         inner_expected
             .iter()
-            .chain(inner_present.iter())
+            .chain(inner_present)
             .filter(|(kind, _)| stripped(inner_expected.get(*kind)) != stripped(inner_present.get(*kind)))
             .map(|(kind, _)| kind.clone()),
     );
@@ -59,6 +53,10 @@ pub(super) fn differing(tracking: Tracking, expected: Option<&Snapshot>, present
     names.sort();
     names.dedup();
     names
+}
+
+fn children(fields: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    fields.get(CHILDREN)?.as_object()
 }
 
 /// Returns the kinds of the rows that refer to the resource in only one of the snapshots.

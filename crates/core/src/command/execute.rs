@@ -36,7 +36,7 @@ pub(super) async fn execute<C: Command, A: CommandResponse>(
     steps.into_response()
 }
 
-/// Carries the command out, again after a collision with another writer.
+/// Carries out the command, and repeats it after a collision with another writer.
 fn carry_out<'a>(
     context: &'a RequestContext,
     command: &'a dyn AnyCommand,
@@ -55,8 +55,8 @@ fn carry_out<'a>(
             };
             let turn = context.write_turn(first_tenant(context, command.target())).await;
             let (mut tx, locked) = begin(context, &execution).await?;
-            let mut place = EntryLocation::default();
-            match run(&execution, &mut tx, locked, &mut place, steps).await {
+            let mut location = EntryLocation::default();
+            match run(&execution, &mut tx, locked, &mut location, steps).await {
                 Ok(Done {
                     operation,
                     changed: true,
@@ -88,7 +88,7 @@ fn carry_out<'a>(
                         tenant: tx.tenant(),
                         resource: steps::resource(command),
                         history: History::None,
-                        place,
+                        location,
                         error: &error,
                     };
                     tx.reject().await;
@@ -125,7 +125,7 @@ async fn run(
     execution: &Execution<'_>,
     tx: &mut Tx<'_>,
     locked: FirstLock,
-    place: &mut EntryLocation,
+    location: &mut EntryLocation,
     steps: &mut dyn Responding,
 ) -> Result<Done> {
     idempotency::begin(tx).await?;
@@ -135,7 +135,7 @@ async fn run(
         tx.commit_with_log();
         None
     };
-    let done = execution.run(tx, locked, place, &mut *steps).await?;
+    let done = execution.run(tx, locked, location, &mut *steps).await?;
     if let Some(start) = start {
         if done.changed {
             tx.release(start).await?;
@@ -230,18 +230,18 @@ pub(super) struct Execution<'a> {
 }
 
 impl Execution<'_> {
-    /// Runs the command; sets `place` as soon as the location of the resource is known.
+    /// Runs the command; sets `location` as soon as the location of the resource is known.
     pub(super) async fn run(
         &self,
         tx: &mut Tx<'_>,
         locked: FirstLock,
-        place: &mut EntryLocation,
+        location: &mut EntryLocation,
         steps: &mut dyn Steps,
     ) -> Result<Done> {
         let id = steps::resource(self.command);
         let affects = self.command.affects_behind_lock(tx).await?;
         let before = self.lock_and_load(tx, id, locked, &affects).await?;
-        *place = EntryLocation::of(tx.context(), self.entity, before.as_ref());
+        *location = EntryLocation::of(tx.context(), self.entity, before.as_ref());
         let created = self.command.also_creates();
         let mut affected_before = affected::snapshots(tx, keys(&affects)).await?;
         affected_before.extend(keys(&created).map(|key| (key, None)));
@@ -264,7 +264,7 @@ impl Execution<'_> {
         let after = self.entity.snapshots(tx, &[id], self.info.depth()).await?.remove(&id);
         tx.forget_fresh();
         if before.is_none() {
-            *place = EntryLocation::of(tx.context(), self.entity, after.as_ref());
+            *location = EntryLocation::of(tx.context(), self.entity, after.as_ref());
         }
         let step = Transition {
             id,
@@ -384,7 +384,7 @@ impl Execution<'_> {
             versions: Versions::Next,
             token: token.as_ref(),
             history: History::None,
-            place: None,
+            location: None,
             affected,
             dropped: Vec::new(),
             truncated,

@@ -118,7 +118,7 @@ pub(super) struct NewEntry<'a> {
     pub(super) token: Option<&'a UndoToken>,
     pub(super) history: History,
     /// The location of the entry that is undone or redone; otherwise the snapshots determine it.
-    pub(super) place: Option<EntryLocation>,
+    pub(super) location: Option<EntryLocation>,
     pub(super) affected: Vec<AffectedResource>,
     pub(super) dropped: Vec<String>,
     /// Whether the snapshots are stored without their children.
@@ -220,7 +220,7 @@ pub(super) async fn write(
     let identity = context.identity();
     let shown = entry.after.or(entry.before);
     let events = events(tx, command, entity, &entry, shown.and_then(Snapshot::organization));
-    let place = place(context, command, entity, &entry);
+    let location = location(context, command, entity, &entry);
     let label = entry.history.label(command);
     let (version, mode, copied_before) = match entry.versions {
         Versions::Next => (None, "next", None),
@@ -230,8 +230,13 @@ pub(super) async fn write(
     let expires_at = entry.token.and_then(|_| tokens_end(tx));
     let numbers = i64::try_from(events.names.len()).unwrap_or(0) + 1;
     let (tenant, now) = (tx.tenant(), tx.now());
-    let (parent_kind, parent_id) = place.parent.unzip();
-    let statement = PreparedSql::new(if place.related.is_empty() { WRITE } else { WRITE_LINKED })
+    let (parent_kind, parent_id) = location.parent.unzip();
+    let sql = if location.related.is_empty() {
+        WRITE
+    } else {
+        WRITE_LINKED
+    };
+    let statement = PreparedSql::new(sql)
         .bind::<SqlUuid, _>(tenant)
         .bind::<Text, _>(command.kind)
         .bind::<Text, _>(entry.resource.to_string())
@@ -239,7 +244,7 @@ pub(super) async fn write(
         .bind::<Timestamptz, _>(now)
         .bind::<Nullable<BigInt>, _>(version)
         .bind::<BigInt, _>(numbers)
-        .bind::<Nullable<SqlUuid>, _>(place.organization)
+        .bind::<Nullable<SqlUuid>, _>(location.organization)
         .bind::<Text, _>(identity.kind.as_str())
         .bind::<Nullable<SqlUuid>, _>(identity.id)
         .bind::<Nullable<Text>, _>(identity.name.clone())
@@ -249,7 +254,7 @@ pub(super) async fn write(
         .bind::<Text, _>(source(context, entry.history))
         .bind::<Nullable<Text>, _>(parent_kind)
         .bind::<Nullable<Text>, _>(parent_id)
-        .bind::<Array<Text>, _>(place.related)
+        .bind::<Array<Text>, _>(location.related)
         .bind::<Text, _>(mode)
         .bind::<Nullable<BigInt>, _>(copied_before)
         .bind::<Nullable<Bytea>, _>(entry.token.map(|token| token.secret().to_vec()))
@@ -295,7 +300,7 @@ pub(super) struct Failure<'a> {
     pub(super) resource: Uuid,
     pub(super) history: History,
     /// The location, as far as it was known.
-    pub(super) place: EntryLocation,
+    pub(super) location: EntryLocation,
     pub(super) error: &'a Error,
 }
 
@@ -324,10 +329,13 @@ pub(super) async fn write_failure(
     context: &RequestContext,
     failure: Failure<'_>,
 ) -> Result<()> {
-    let (identity, command, place) = (context.identity(), failure.command, &failure.place);
+    let (identity, command, location) = (context.identity(), failure.command, &failure.location);
     let mut reported = origin(context, command, failure.history);
-    reported.insert("errorCode".to_owned(), json!(failure.error.to_rejection().word()));
-    let parent = place.parent.as_ref();
+    reported.insert(
+        "errorCode".to_owned(),
+        json!(failure.error.to_rejection().code_or_default()),
+    );
+    let parent = location.parent.as_ref();
     sql_query(WRITE_FAILURE)
         .bind::<SqlUuid, _>(failure.tenant)
         .bind::<SqlUuid, _>(context.new_id())
@@ -345,10 +353,10 @@ pub(super) async fn write_failure(
         .bind::<Nullable<Text>, _>(failure.history.word())
         .bind::<Jsonb, _>(Value::Object(reported))
         .bind::<Text, _>(&context.call().request_id)
-        .bind::<Nullable<SqlUuid>, _>(place.organization)
+        .bind::<Nullable<SqlUuid>, _>(location.organization)
         .bind::<Nullable<Text>, _>(parent.map(|(kind, _)| kind))
         .bind::<Nullable<Text>, _>(parent.map(|(_, id)| id))
-        .bind::<Array<Text>, _>(&place.related)
+        .bind::<Array<Text>, _>(&location.related)
         .bind::<Nullable<SqlUuid>, _>(progress_job(context))
         .prepared()
         .execute(connection)
@@ -357,14 +365,14 @@ pub(super) async fn write_failure(
 }
 
 /// Returns the location of a change: that of its snapshots, or of the entry that it undoes or redoes.
-pub(super) fn place(
+pub(super) fn location(
     context: &RequestContext,
     command: &CommandInfo,
     entity: &dyn AnyEntity,
     entry: &NewEntry<'_>,
 ) -> EntryLocation {
-    if let Some(place) = &entry.place {
-        return place.clone();
+    if let Some(location) = &entry.location {
+        return location.clone();
     }
     let job = progress_job(context).map(|id| format!("{PROGRESS_JOB}:{id}"));
     let affected = entry.affected.iter().map(|one| format!("{}:{}", one.kind, one.id));

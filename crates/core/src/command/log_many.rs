@@ -124,15 +124,15 @@ pub(super) async fn write(
 }
 
 fn row(tx: &Tx<'_>, command: &CommandInfo, entity: &dyn AnyEntity, entry: &NewEntry<'_>, number: i64) -> Value {
-    let place = log::place(tx.context(), command, entity, entry);
-    let (parent_kind, parent_id) = place.parent.unzip();
+    let location = log::location(tx.context(), command, entity, entry);
+    let (parent_kind, parent_id) = location.parent.unzip();
     json!({
         "id": entry.id,
         "resource_id": entry.resource.to_string(),
-        "organization_id": place.organization,
+        "organization_id": location.organization,
         "parent_kind": parent_kind,
         "parent_id": parent_id,
-        "related": place.related,
+        "related": location.related,
         "undo_secret": entry.token.map(UndoToken::secret).map(hex),
         "snapshot_before": entry.stored(entry.before),
         "snapshot_after": entry.stored(entry.after),

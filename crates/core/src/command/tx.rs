@@ -72,7 +72,7 @@ impl<'a> Tx<'a> {
         Ok(Self::on(connection, context, tenant))
     }
 
-    /// Begins a transaction together with its first lock, in one round trip. Returns the result of the lock besides.
+    /// Begins a transaction together with its first lock, in one round trip. Also returns the result of the lock.
     pub(crate) async fn begin_locking(
         context: &'a RequestContext,
         tenant: Uuid,

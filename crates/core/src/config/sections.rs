@@ -376,6 +376,7 @@ mod tests {
             assert!(error.to_string().contains(named), "{error}");
         }
     }
+
     #[test]
     fn settings_of_the_listener_have_bounds() {
         let read = |text: &str| {

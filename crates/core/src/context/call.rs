@@ -55,7 +55,7 @@ impl Call {
         held.downcast().ok().map(|held| *held)
     }
 
-    /// Records whose password the request tries, for the log line of its rejection.
+    /// Records the account whose password the request tries, for the log line of its rejection.
     pub fn attempts_sign_in(&self, attempt: SignInAttempt) {
         self.sender.attempts(attempt);
     }
@@ -70,9 +70,10 @@ impl Call {
     /// Creates a call without an HTTP request: for the command line, a test or a worker.
     #[must_use]
     pub fn internal(runtime: &Runtime) -> Self {
+        let now = runtime.platform.clock().now();
         Self {
-            now: runtime.platform.clock().now(),
-            request_id: format!("internal-{}", runtime.platform.ids().at(runtime.platform.clock().now())),
+            now,
+            request_id: format!("internal-{}", runtime.platform.ids().at(now)),
             runtime: runtime.clone(),
             ip: None,
             user_agent: None,

@@ -1,4 +1,4 @@
-//! What causes a command, if no principal does.
+//! The cause of a command that no principal has requested.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -18,11 +18,11 @@ pub struct Cause {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub(crate) cause: Cause,
-    /// The limits of a request from inside; `None` if the principal of the context has them already.
+    /// The limits of an internal request; `None` if the principal of the context has them already.
     pub(crate) limits: Option<EffectLimits>,
 }
 
-/// The principals behind a request from inside.
+/// The principals behind an internal request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EffectLimits {
     /// The principal beyond whose rights the request must not go.

@@ -28,7 +28,7 @@ pub(super) struct LongTransactions(Arc<Mutex<Vec<(u64, Holder)>>>);
 pub(super) struct LongTransactionPermits {
     held: LongTransactions,
     pool: u64,
-    places: usize,
+    capacity: usize,
 }
 
 /// A permit; released when dropped.
@@ -43,13 +43,14 @@ impl LongTransactions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates the permits of a new pool of this size: a quarter of it, or two if the pool has three connections.
-    pub(super) fn places(&self, pool_size: usize) -> LongTransactionPermits {
+    /// Creates the permits of a new pool of this size: a quarter of it, but at least two. One connection remains for others if the pool has
+    /// several.
+    pub(super) fn permits_of_pool(&self, pool_size: usize) -> LongTransactionPermits {
         static POOLS: AtomicU64 = AtomicU64::new(0);
         LongTransactionPermits {
             held: self.clone(),
             pool: POOLS.fetch_add(1, Ordering::Relaxed),
-            places: (pool_size / 4).max(2).min(pool_size.saturating_sub(1)).max(1),
+            capacity: (pool_size / 4).max(2).min(pool_size.saturating_sub(1)).max(1),
         }
     }
 }
@@ -62,8 +63,8 @@ impl LongTransactionPermits {
             |requested: &dyn Fn(&(u64, Holder)) -> bool| entries.iter().filter(|entry| requested(entry)).count();
         let of_tenant = |entry: &(u64, Holder)| entry.1.tenant == holder.tenant;
         // A tenant leaves permits of this pool to the others, unless there is only one.
-        let is_free = count(&|entry| entry.0 == self.pool) < self.places
-            && count(&|entry| entry.0 == self.pool && of_tenant(entry)) < (self.places / 2).max(1)
+        let is_free = count(&|entry| entry.0 == self.pool) < self.capacity
+            && count(&|entry| entry.0 == self.pool && of_tenant(entry)) < (self.capacity / 2).max(1)
             && count(&of_tenant) < OF_TENANT
             && count(&|entry| entry.1 == holder) < OF_PRINCIPAL;
         let entry = (self.pool, holder);
@@ -100,32 +101,35 @@ mod tests {
 
     #[test]
     fn f12_a_principal_has_two_and_a_tenant_four() {
-        let places = LongTransactions::default().places(100);
-        let own = [places.take(holder(1, 1)), places.take(holder(1, 1))];
+        let permits = LongTransactions::default().permits_of_pool(100);
+        let own = [permits.take(holder(1, 1)), permits.take(holder(1, 1))];
         assert!(own.iter().all(Option::is_some));
-        assert!(places.take(holder(1, 1)).is_none());
+        assert!(permits.take(holder(1, 1)).is_none());
 
-        let others = [places.take(holder(1, 2)), places.take(holder(1, 3))];
+        let others = [permits.take(holder(1, 2)), permits.take(holder(1, 3))];
         assert!(others.iter().all(Option::is_some));
-        assert!(places.take(holder(1, 4)).is_none());
-        assert!(places.take(holder(2, 5)).is_some());
+        assert!(permits.take(holder(1, 4)).is_none());
+        assert!(permits.take(holder(2, 5)).is_some());
 
         drop(own);
-        assert!(places.take(holder(1, 1)).is_some());
+        assert!(permits.take(holder(1, 1)).is_some());
     }
 
     #[test]
-    fn f12_no_tenant_takes_all_places_of_a_pool_or_more_by_another_one() {
+    fn f12_no_tenant_takes_all_permits_of_a_pool_or_more_in_another_one() {
         let long_transactions = LongTransactions::default();
-        let pools = [long_transactions.places(8), long_transactions.places(8)];
+        let pools = [
+            long_transactions.permits_of_pool(8),
+            long_transactions.permits_of_pool(8),
+        ];
         let of_one: Vec<_> = (0..10)
             .flat_map(|principal| pools.each_ref().map(|pool| pool.take(holder(1, principal))))
             .flatten()
             .collect();
 
-        assert_eq!(of_one.len(), 2, "one in each pool of two places");
+        assert_eq!(of_one.len(), 2, "one in each pool of two permits");
         assert!(pools.iter().all(|pool| pool.take(holder(2, 99)).is_some()));
-        let small = long_transactions.places(1);
-        assert!(small.take(holder(3, 1)).is_some(), "one place there is always");
+        let small = long_transactions.permits_of_pool(1);
+        assert!(small.take(holder(3, 1)).is_some(), "there is always one permit");
     }
 }

@@ -61,8 +61,8 @@ pub struct DatabaseOptions {
     pub pool_size: usize,
     /// Longest wait for a connection, whether idle in the pool or newly opened.
     pub timeout: Duration,
-    /// Longest statement, unless more is allowed for it; PostgreSQL then cancels it, and the request is rejected with 503. At most
-    /// [`LONGEST_STATEMENT_TIMEOUT`]; 0 = no limit.
+    /// Longest duration of a statement, unless the code allows more for it: PostgreSQL cancels a longer one, and the request is rejected with 503.
+    /// At most [`LONGEST_STATEMENT_TIMEOUT`]; 0 = no limit.
     pub statement_timeout: Duration,
     /// Approximate age at which a connection is replaced, which frees the memory that its backend has accumulated.
     pub max_connection_age: Duration,

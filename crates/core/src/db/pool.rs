@@ -95,7 +95,7 @@ impl Pool {
         Self {
             connector,
             permits: Arc::new(Semaphore::new(options.pool_size)),
-            long_transactions: long_transactions.places(options.pool_size),
+            long_transactions: long_transactions.permits_of_pool(options.pool_size),
             idle: Mutex::default(),
             shared: Mutex::default(),
             timeout: options.timeout,

@@ -1,4 +1,5 @@
-//! What the migrations leave on every table, and an incomplete restore or a change by hand does not.
+//! Checks that every table with rows of tenants has the protection that the migrations create. After an incomplete restore or a change by hand,
+//! it may lack it.
 
 use tokio_postgres::Client;
 

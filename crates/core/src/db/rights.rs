@@ -14,7 +14,9 @@ const CALLED: &str = "'app_find_texts', 'app_own_push_token', 'app_make_months',
 /// that run with its own rights, and those of the list; other roles may call none. Only the owner may create objects in the schema, or temporary tables,
 /// as far as the owner may revoke these rights; [`open_rights`] reports the remaining ones.
 pub(super) fn grants(role: &str) -> String {
-    let role = format!("\"{}\"", role.replace('"', "\"\""));
+    // It is written inside a literal that `format` of PostgreSQL reads.
+    let role = role.replace('"', "\"\"").replace('\'', "''").replace('%', "%%");
+    let role = format!("\"{role}\"");
     format!(
         r"
 do $$
@@ -68,7 +70,7 @@ begin
     begin
         execute format('revoke create, temporary on database %I from public, {role}', current_database());
     exception when insufficient_privilege then
-        raise notice 'the right to make temporary tables was left to public';
+        raise notice 'the right to create temporary tables was left to public';
     end;
 end
 $$;
@@ -104,7 +106,7 @@ pub async fn open_rights(client: &Client) -> Result<Vec<String>> {
     let mut open = Vec::new();
     if temporary {
         open.push(format!(
-            "the application's role may make temporary tables; as the owner of the database run `revoke temporary on database \"{database}\" from public`"
+            "the application's role may create temporary tables; as the owner of the database run `revoke temporary on database \"{database}\" from public`"
         ));
     }
     if create {
@@ -114,8 +116,20 @@ pub async fn open_rights(client: &Client) -> Result<Vec<String>> {
     }
     if !owner.is_empty() {
         open.push(format!(
-            "the owner of the schema, {owner}, may make roles; as an administrator of the server run `alter role \"{owner}\" nosuperuser nocreaterole`"
+            "the owner of the schema, {owner}, may create roles; as an administrator of the server run `alter role \"{owner}\" nosuperuser nocreaterole`"
         ));
     }
     Ok(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_role_is_quoted_as_an_identifier_in_a_format() {
+        let sql = grants("o'neil \"1%\"");
+
+        assert!(sql.contains(r#"to "o''neil ""1%%"""', current_schema()"#), "{sql}");
+    }
 }

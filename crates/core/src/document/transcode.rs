@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_json_is_an_error() {
+    fn a_text_that_is_not_json_is_an_error() {
         assert!(serde_json::to_string(&StoredJson::from_text("{".to_owned())).is_err());
         assert!(parse_stored("{").is_err());
     }

@@ -28,7 +28,7 @@ impl Violations {
         })
     }
 
-    /// Records an error. Details of validation errors are joined; of other errors the first is kept.
+    /// Records an error. The details of a validation error are added to those of an earlier one; any other error is kept only if it is the first.
     pub fn note(&mut self, error: Error) {
         match (&mut self.0, error) {
             (Some(Error::Rejected(first)), Error::Rejected(next)) if first.is_validation() && next.is_validation() => {
@@ -69,7 +69,7 @@ impl Violations {
     /// Returns the recorded error, if any.
     ///
     /// # Errors
-    /// 400 with all recorded details.
+    /// The recorded error: a 400 with all details for violated rules, or the other error if it came first.
     pub fn check(self) -> Result<()> {
         match self.0 {
             None => Ok(()),

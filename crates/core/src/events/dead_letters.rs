@@ -44,7 +44,7 @@ pub struct DeadLetter {
     pub created_at: Timestamp,
 }
 
-/// Returns the unresolved dead letters of all tenants, or all dead letters, the oldest first.
+/// Returns the unresolved dead letters of all tenants, or all dead letters, the oldest first; at most 1000.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -74,7 +74,10 @@ pub async fn retry(call: &Call, letter: &DeadLetter) -> Result<()> {
     connection.batch_execute("savepoint event").await?;
     let outcome = run_handler(connection, call, subscriber, &event).await;
     if let Err(error) = &outcome {
-        connection.batch_execute("rollback to savepoint event").await?;
+        if connection.batch_execute("rollback to savepoint event").await.is_err() {
+            // The subscriber's error says why the connection can't be used any more.
+            return outcome;
+        }
         fail(connection, call, letter, &error.to_string()).await?;
     }
     transaction.commit().await?;
@@ -92,7 +95,7 @@ async fn resolve(connection: &mut AsyncPgConnection, call: &Call, letter: &DeadL
     .execute(connection)
     .await?;
     if resolved == 0 {
-        return Err(Rejection::not_found("No such dead letter waits").into());
+        return Err(Rejection::not_found("No unresolved dead letter has this id").into());
     }
     Ok(())
 }
@@ -154,5 +157,5 @@ pub async fn find(call: &Call, id: Uuid) -> Result<DeadLetter> {
     .get_result(&mut *connection)
     .await
     .optional()?
-    .ok_or_else(|| Rejection::not_found("No such dead letter waits").into())
+    .ok_or_else(|| Rejection::not_found("No unresolved dead letter has this id").into())
 }

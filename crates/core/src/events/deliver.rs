@@ -35,7 +35,7 @@ struct Reached {
     /// Number of events that the subscriber handled.
     taken: usize,
     failure: Option<(StoredEvent, Error)>,
-    /// What the handlers have left to the end.
+    /// What the handlers write at the end of the delivery.
     last: LastWrites,
 }
 
@@ -86,7 +86,10 @@ async fn take(
             let handled = handle(connection, call, subscriber, cursor, event).await;
             let last = Collector::take(call);
             if let Err(error) = handled {
-                connection.batch_execute("rollback to savepoint event").await?;
+                if connection.batch_execute("rollback to savepoint event").await.is_err() {
+                    // The subscriber's error says why the connection can't be used any more.
+                    return Err(error);
+                }
                 reached.failure = Some((event.clone(), error));
                 return Ok(reached);
             }

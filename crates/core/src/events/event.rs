@@ -21,7 +21,7 @@ pub struct Event {
     pub id: String,
     feature: Option<Feature>,
     audience: Option<Uuid>,
-    place: EventScope,
+    scope: EventScope,
 }
 
 /// The organization that an event is about.
@@ -42,7 +42,7 @@ impl Event {
             id: id.to_string(),
             feature: None,
             audience: None,
-            place: EventScope::Common,
+            scope: EventScope::Common,
         }
     }
 
@@ -77,7 +77,7 @@ impl Event {
     /// Sets the organization that the event is about, instead of that of the command's resource.
     #[must_use]
     pub fn in_organization(mut self, organization: Option<Uuid>) -> Self {
-        self.place = EventScope::Own(organization);
+        self.scope = EventScope::Own(organization);
         self
     }
 
@@ -87,7 +87,7 @@ impl Event {
     }
 
     fn organization(&self, common: Option<Uuid>) -> Option<Uuid> {
-        match self.place {
+        match self.scope {
             EventScope::Common => common,
             EventScope::Own(organization) => organization,
         }

@@ -158,8 +158,8 @@ pub struct Relay {
     due: Arc<Due>,
     /// How long the last look at all tenants took, if it has found as many tenants as it returns at most.
     unfinished: Option<Duration>,
-    met: Option<Timestamp>,
-    met_all: Option<Timestamp>,
+    checked: Option<Timestamp>,
+    checked_all: Option<Timestamp>,
 }
 
 impl Relay {
@@ -170,8 +170,8 @@ impl Relay {
             runtime,
             due: Arc::default(),
             unfinished: None,
-            met: None,
-            met_all: None,
+            checked: None,
+            checked_all: None,
         }
     }
 
@@ -196,7 +196,8 @@ impl Relay {
         self.deliver_next().await
     }
 
-    /// Looks at all tenants if it is time, else at those in which the last commits announced wanted events, and delivers the events of one cursor; false when none could be claimed.
+    /// Looks at all tenants if it is time, else at those in which the last commits announced wanted events, and delivers the events of one cursor;
+    /// false when none could be claimed.
     async fn lead_once(&mut self, look_at_all: &mut Instant) -> Result<bool> {
         let committed = self.runtime.platform.commit_notifier().take_committed();
         let started = Instant::now();
@@ -227,7 +228,9 @@ impl Relay {
     async fn look_at_all(&mut self) -> Result<usize> {
         let now = self.runtime.platform.clock().now();
         let mut found = skip_unwanted(&self.runtime, now, None).await?;
-        let is_recent = self.met.is_some_and(|met| is_within(now, met, time::Duration::SECOND));
+        let is_recent = self
+            .checked
+            .is_some_and(|at| is_within(now, at, time::Duration::SECOND));
         if (!is_recent || found.is_empty()) && self.create_missing_cursors(now).await? > 0 {
             found = skip_unwanted(&self.runtime, now, None).await?;
         }
@@ -284,18 +287,18 @@ impl Relay {
 
     /// Creates the cursors of tenants that were created in the last hour, or, from time to time, of all. Returns how many were missing.
     async fn create_missing_cursors(&mut self, now: Timestamp) -> Result<usize> {
-        let all = self.met_all.is_none_or(|met| !is_within(now, met, ALL_TENANTS));
+        let all = self.checked_all.is_none_or(|at| !is_within(now, at, ALL_TENANTS));
         let tenants = if all {
             Tenants::All
         } else {
             Tenants::CreatedSince(now.after(-RECENT))
         };
-        let met = claim::create_missing_cursors(&self.runtime, now, tenants).await?;
-        self.met = Some(now);
+        let created = claim::create_missing_cursors(&self.runtime, now, tenants).await?;
+        self.checked = Some(now);
         if all {
-            self.met_all = Some(now);
+            self.checked_all = Some(now);
         }
-        Ok(met)
+        Ok(created)
     }
 }
 

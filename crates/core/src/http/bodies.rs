@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::schema::{SchemaType, Type};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat};
@@ -22,6 +22,19 @@ use crate::time::Timestamp;
 pub struct Id {
     /// The id.
     pub id: Uuid,
+}
+
+/// The id in a path. A malformed id is read as the nil UUID, which no record has: the response is the 404 of an unknown id.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+pub struct PathId {
+    /// The id.
+    #[serde(deserialize_with = "or_nil")]
+    pub id: Uuid,
+}
+
+fn or_nil<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(text.parse().unwrap_or_else(|_| Uuid::nil()))
 }
 
 /// The id of a created record.

@@ -6,7 +6,7 @@
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time::Duration};
 
-use super::head::RequestParts;
+use super::request_parts::RequestParts;
 use crate::context::Call;
 
 /// Cookie with the access token.

@@ -5,7 +5,7 @@ use actix_web::http::header::AUTHORIZATION;
 use tokio::sync::watch;
 
 use super::cookies::{self, AUTH_COOKIE};
-use super::head::RequestParts;
+use super::request_parts::RequestParts;
 use crate::context::{Call, RequestOrigin};
 use crate::error::{Rejection, Result};
 use crate::identity::{Authenticated, Authenticator, Credential};

@@ -167,7 +167,7 @@ async fn handle(
 ) -> Result<HttpResponse> {
     let info = &*endpoint.info;
     let internal = internal::caller_of(request);
-    // Requests from inside have no address by which they could be limited.
+    // Internal requests have no address by which they could be limited.
     let limits = if internal.is_some() { &[][..] } else { &info.limits };
     if let Err(rejected) = rejected_from_memory(limits, call) {
         if info.streaming {
@@ -323,10 +323,10 @@ async fn check_limits(info: &EndpointInfo, of_address: &[RateLimit], call: &Call
     };
     let turn = limits.turn(&network).await?;
     rejected_from_memory(of_address, call)?;
-    let place = (admission.reserve)(call)?;
+    let reserved = (admission.reserve)(call)?;
     limits.count_all(call, of_address, &network).await?;
     drop(turn);
-    call.admitted.hold((admission.take)(call, place).await?);
+    call.admitted.hold((admission.take)(call, reserved).await?);
     Ok(())
 }
 

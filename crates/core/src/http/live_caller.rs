@@ -8,8 +8,8 @@ use utoipa::openapi::path::OperationBuilder;
 
 use super::credential;
 use super::extract::{Describe, Extract, Incoming};
-use super::head::OwnedRequestParts;
 use super::openapi::Schemas;
+use super::request_parts::OwnedRequestParts;
 use super::selection;
 use crate::context::Call;
 use crate::error::Result;
@@ -22,7 +22,7 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub struct LiveCaller {
     call: Arc<Call>,
-    head: OwnedRequestParts,
+    parts: OwnedRequestParts,
     last: Option<(Arc<Identity>, Scope)>,
     /// The end of the credential, known after the first check.
     expires_at: Option<Timestamp>,
@@ -32,7 +32,7 @@ impl LiveCaller {
     fn of(request: &HttpRequest, call: &Arc<Call>) -> Self {
         Self {
             call: Arc::clone(call),
-            head: OwnedRequestParts::of(request),
+            parts: OwnedRequestParts::of(request),
             last: None,
             expires_at: None,
         }
@@ -50,7 +50,7 @@ impl LiveCaller {
     /// Returns a receiver that changes whenever the caller should be revalidated; `None` when the authenticator sends no notifications.
     #[must_use]
     pub fn changes(&self) -> Option<watch::Receiver<()>> {
-        credential::changes(&self.call, &self.head)
+        credential::changes(&self.call, &self.parts)
     }
 
     /// Waits until the credential has expired, as the last [`check`](Self::check) knew it; never returns for one that does not expire by time.
@@ -72,7 +72,7 @@ impl LiveCaller {
     /// 401 when the credential has ended, 403 when the caller may no longer make the selection, 503 when the database can't be reached.
     pub async fn check(&mut self) -> Result<(Arc<Identity>, Scope)> {
         let call = self.call();
-        let Authenticated { identity, expires_at } = credential::authenticate(&call, &self.head).await?;
+        let Authenticated { identity, expires_at } = credential::authenticate(&call, &self.parts).await?;
         self.expires_at = expires_at;
         if let Some((known, scope)) = &self.last
             && Arc::ptr_eq(known, &identity)
@@ -85,7 +85,7 @@ impl LiveCaller {
             reads: true,
             ..Choosing::default()
         };
-        let scope = selection::scope(&call, &identity, &self.head, choosing).await?;
+        let scope = selection::scope(&call, &identity, &self.parts, choosing).await?;
         self.last = Some((Arc::clone(&identity), scope.clone()));
         Ok((identity, scope))
     }

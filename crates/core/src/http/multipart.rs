@@ -30,7 +30,7 @@ use crate::error::{Error, Rejection, Result};
 const SILENT: Duration = Duration::from_secs(30);
 /// Time that a body may take, whatever its length.
 const GRACE: time::Duration = time::Duration::seconds(60);
-/// Bytes each second that a client must send after that, on average: a request keeps its place until its body has arrived.
+/// Bytes each second that a client must send after that, on average: a request holds its slot until its body has arrived.
 const SLOWEST: u64 = 16 * 1024;
 /// Most parts of a body.
 pub const MAX_PARTS: usize = 64;
@@ -188,7 +188,7 @@ impl<T> Multipart<T> {
         }))
     }
 
-    /// Rejects a client that sends so slowly that others would wait for its place.
+    /// Rejects a client that sends so slowly that others would wait for its slot.
     fn keep_pace(&self) -> Result<()> {
         let elapsed = self.call.platform().clock().now().get() - self.call.now.get();
         let seconds = i64::try_from(self.body.received() / SLOWEST).unwrap_or(i64::MAX);
@@ -199,7 +199,7 @@ impl<T> Multipart<T> {
         Err(Rejection::new(StatusCode::REQUEST_TIMEOUT, text).into())
     }
 
-    /// Reads what follows the last part, which means nothing, so that the connection can be used again.
+    /// Reads and drops what follows the last part, so that the connection can be used again.
     async fn pass_epilogue(&mut self) -> Result<()> {
         let mut passed = 0;
         while passed < MAX_EPILOGUE_BYTES

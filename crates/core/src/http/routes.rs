@@ -237,7 +237,7 @@ impl Routes {
         self.declare(Method::PUT, path, access, handler)
     }
 
-    /// Declares `PATCH path`: members that the body does not have stay unchanged.
+    /// Declares `PATCH path`: fields that the body does not have stay unchanged.
     pub fn patch<F, Args, T>(&mut self, path: &'static str, access: Access, handler: F) -> Declaration<'_>
     where
         F: Handler<Args, Output = Result<T>> + Send + Sync,

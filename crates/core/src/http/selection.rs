@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use uuid::Uuid;
 
-use super::head::RequestParts;
+use super::request_parts::RequestParts;
 use super::routes::EndpointInfo;
 use crate::context::Call;
 use crate::error::Result;

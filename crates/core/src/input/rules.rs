@@ -67,7 +67,7 @@ pub fn ids(max: usize) -> impl Fn(&Vec<Uuid>) -> Result<BTreeSet<Uuid>, Violatio
     move |ids| {
         let ids: BTreeSet<Uuid> = ids.iter().copied().collect();
         if ids.len() > max {
-            return Err(Violation::new(format!("must be at most {max}"), "too_long"));
+            return Err(Violation::new(format!("must have at most {max} ids"), "too_long"));
         }
         Ok(ids)
     }

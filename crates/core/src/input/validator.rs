@@ -28,7 +28,7 @@ impl Validator {
         self.violations.add(Detail::new(path, message, code));
     }
 
-    /// Records an error: the details of validation errors are joined, of other errors the first is kept.
+    /// Records an error. The details of a validation error are added to those of an earlier one; any other error is kept only if it is the first.
     pub fn note(&mut self, error: Error) {
         self.violations.note(error);
     }

@@ -97,8 +97,8 @@ struct Enqueued {
 ///
 /// # Errors
 /// When the database can't be reached or the connection may not write this tenant's rows.
-pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &NewJob<J>) -> Result<Uuid> {
-    let id = insert(connection, call, order).await?;
+pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, new_job: &NewJob<J>) -> Result<Uuid> {
+    let id = insert(connection, call, new_job).await?;
     call.platform().notifier().notify();
     Ok(id)
 }
@@ -107,10 +107,10 @@ pub async fn enqueue<J: Job>(connection: &mut AsyncPgConnection, call: &Call, or
 ///
 /// # Errors
 /// As [`enqueue`].
-pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, order: &NewJob<J>) -> Result<Uuid> {
+pub async fn enqueue_with<J: Job>(tx: &mut Tx<'_>, new_job: &NewJob<J>) -> Result<Uuid> {
     let call = tx.context().call();
     let notifier = call.platform().notifier().clone();
-    let id = insert(tx.conn(), call, order).await?;
+    let id = insert(tx.conn(), call, new_job).await?;
     tx.after_commit(move || notifier.notify());
     Ok(id)
 }
@@ -150,9 +150,9 @@ pub async fn cancel_watched(
 
 /// Inserts the job or finds the open one. An open job with the same key may be committed while the statement waits for it, too late for the
 /// statement to see it; the next statement does, unless that job has ended by then.
-async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: &NewJob<J>) -> Result<Uuid> {
+async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, new_job: &NewJob<J>) -> Result<Uuid> {
     for _ in 0..TRIES {
-        if let Some(id) = insert_or_find(connection, call, order).await? {
+        if let Some(id) = insert_or_find(connection, call, new_job).await? {
             return Ok(id);
         }
     }
@@ -162,7 +162,7 @@ async fn insert<J: Job>(connection: &mut AsyncPgConnection, call: &Call, order: 
 async fn insert_or_find<J: Job>(
     connection: &mut AsyncPgConnection,
     call: &Call,
-    order: &NewJob<J>,
+    new_job: &NewJob<J>,
 ) -> Result<Option<Uuid>> {
     let ids = call.platform().ids();
     let statement = sql_query(
@@ -182,21 +182,21 @@ async fn insert_or_find<J: Job>(
         where tenant_id = $1 and kind = $6 and dedupe_key = $14 and state in ('queued', 'running')
         limit 1",
     )
-    .bind::<SqlUuid, _>(order.tenant)
+    .bind::<SqlUuid, _>(new_job.tenant)
     .bind::<SqlUuid, _>(ids.at(call.now))
     .bind::<Timestamptz, _>(call.now)
     .bind::<SqlUuid, _>(ids.at(call.now))
-    .bind::<Nullable<SqlUuid>, _>(order.organization)
+    .bind::<Nullable<SqlUuid>, _>(new_job.organization)
     .bind::<Text, _>(J::KIND)
-    .bind::<Jsonb, _>(serde_json::to_value(&order.job)?)
-    .bind::<Text, _>(order.actor.0.as_str())
-    .bind::<Nullable<SqlUuid>, _>(order.actor.1)
-    .bind::<Jsonb, _>(&order.selection)
-    .bind::<SmallInt, _>(order.priority)
-    .bind::<Timestamptz, _>(order.run_at.unwrap_or(call.now))
+    .bind::<Jsonb, _>(serde_json::to_value(&new_job.job)?)
+    .bind::<Text, _>(new_job.actor.0.as_str())
+    .bind::<Nullable<SqlUuid>, _>(new_job.actor.1)
+    .bind::<Jsonb, _>(&new_job.selection)
+    .bind::<SmallInt, _>(new_job.priority)
+    .bind::<Timestamptz, _>(new_job.run_at.unwrap_or(call.now))
     .bind::<Integer, _>(J::MAX_ATTEMPTS)
-    .bind::<Nullable<Text>, _>(&order.dedupe_key)
-    .bind::<Nullable<SqlUuid>, _>(order.progress_job);
+    .bind::<Nullable<Text>, _>(&new_job.dedupe_key)
+    .bind::<Nullable<SqlUuid>, _>(new_job.progress_job);
     let enqueued: Option<Enqueued> = Prepared(statement).get_result(connection).await.optional()?;
     Ok(enqueued.map(|job| job.id))
 }

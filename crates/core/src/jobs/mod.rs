@@ -196,7 +196,7 @@ impl WorkNotifier {
         self.0.iter().for_each(Notify::notify_one);
     }
 
-    pub(crate) async fn rung(&self, queue: Queue) {
+    pub(crate) async fn notified(&self, queue: Queue) {
         let [default, network] = &*self.0;
         match queue {
             Queue::Default => default.notified().await,

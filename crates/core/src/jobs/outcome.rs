@@ -1,5 +1,9 @@
 //! Outcomes of claimed jobs. Every statement checks the lease: a worker that lost it changes nothing.
 
+use diesel::sql_types::{Array, Bool, Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryableByName, sql_query};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+
 use super::claim::Claimed;
 use super::{DeadJob, doubled};
 use crate::backoff::spread;
@@ -9,9 +13,6 @@ use crate::error::{Error, Result};
 use crate::platform::{Platform, Runtime};
 use crate::scope::Scope;
 use crate::time::Timestamp;
-use diesel::sql_types::{Array, Bool, Integer, Text, Timestamptz, Uuid as SqlUuid};
-use diesel::{OptionalExtension, QueryableByName, sql_query};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
 
 /// Extends the lease; false when it was lost.
 pub(super) async fn extend(runtime: &Runtime, job: &Claimed, now: Timestamp) -> Result<bool> {
@@ -119,7 +120,13 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
             progress_job: job.progress_job_id,
             is_cancelled: false,
         };
-        (kind.on_dead)(transaction.connection(), &Call::internal(runtime), &dead).await?;
+        let ended = (kind.on_dead)(transaction.connection(), &Call::internal(runtime), &dead).await;
+        if let Err(failure) = ended {
+            if !failure.is_outage() {
+                tracing::warn!(job.id = %job.id, job.kind = %job.kind, %error, "a job whose last attempt failed could not become dead");
+            }
+            return Err(failure);
+        }
     }
     transaction.commit().await?;
     tracing::warn!(job.id = %job.id, job.kind = %job.kind, job.attempt = attempt, job.attempts = max_attempts, %error,

@@ -73,7 +73,7 @@ pub async fn list(call: &Call, finished_too: bool) -> Result<Vec<QueuedJob>> {
 /// has ended for good: its requester retries that one.
 pub async fn retry(call: &Call, id: Uuid) -> Result<()> {
     if let Some(progress_job) = get(call, id).await?.progress_job_id {
-        let rule = "this job has a progress record; retry it with POST /progress/jobs";
+        let rule = "this job has a progress job; retry that one with POST /progress/jobs";
         return Err(Rejection::conflict(format!("{rule}/{progress_job}/retry")).into());
     }
     let mut connection = call.database().queue().await?;

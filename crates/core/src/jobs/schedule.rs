@@ -62,8 +62,8 @@ fn enqueue_one<'a, J: Job + Default>(
     name: &'a str,
 ) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
-        let order = NewJob::of_system(PLATFORM_TENANT, J::default());
-        enqueue(connection, call, &order.deduplicated(format!("schedule:{name}"))).await?;
+        let new_job = NewJob::of_system(PLATFORM_TENANT, J::default());
+        enqueue(connection, call, &new_job.deduplicated(format!("schedule:{name}"))).await?;
         Ok(())
     })
 }
@@ -97,7 +97,7 @@ const CLOCKS_DIFFER: time::Duration = time::Duration::minutes(10);
 /// A new schedule is due after its first interval. The node that changes a due row is the one that enqueues the job.
 const CLAIM: &str = "\
 insert into core_schedules as s (tenant_id, id, name, due_at, created_at, updated_at) values ($1, $2, $3, $5, $4, $4)
-on conflict (tenant_id, name) do update set due_at = excluded.due_at, updated_at = excluded.updated_at 
+on conflict (tenant_id, name) do update set due_at = excluded.due_at, updated_at = excluded.updated_at
     where s.due_at <= $4 or s.due_at > $6
 returning created_at <> $4 as is_due";
 

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_is_no_use_for_ever() {
+    fn a_clock_that_was_set_back_does_not_count_as_use_for_ever() {
         let throttle = Throttle::with_cores(2);
         steady(&throttle, 20);
         let back = -3_600_000;

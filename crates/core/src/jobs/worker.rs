@@ -54,7 +54,11 @@ async fn serve(worker: Arc<Worker>, slots: usize, mut stop: Stop) {
                 let (worker, stop) = (Arc::clone(&worker), stop.clone());
                 running.spawn(async move {
                     if let Err(error) = worker.run(job, Some(&stop)).await {
-                        tracing::debug!(%error, "could not report the end of a job's attempt");
+                        if error.is_outage() {
+                            tracing::debug!(%error, "could not report the end of a job's attempt");
+                        } else {
+                            tracing::warn!(%error, "could not report the end of a job's attempt");
+                        }
                     }
                 });
                 continue;
@@ -71,7 +75,7 @@ async fn serve(worker: Arc<Worker>, slots: usize, mut stop: Stop) {
         }
         tokio::select! {
             () = tokio::time::sleep(backoff.wait()) => {}
-            () = worker.runtime.platform.notifier().rung(worker.queue) => {}
+            () = worker.runtime.platform.notifier().notified(worker.queue) => {}
             Some(_) = running.join_next() => {}
             () = stop.set() => {}
         }

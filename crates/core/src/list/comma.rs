@@ -69,7 +69,7 @@ impl<'p> CommaList<'p> {
         texts: impl IntoIterator<Item = &'t str>,
         allowed: &[&'static str],
     ) -> Result<Vec<&'static str>, Detail> {
-        let expected = format!("must be of {}", allowed.join(", "));
+        let expected = format!("must be one or more of {}", allowed.join(", "));
         self.parsed(texts, &expected, |text| {
             allowed.iter().copied().find(|one| *one == text)
         })

@@ -130,7 +130,7 @@ impl Window {
             window: self,
             mark,
         };
-        let place = (self.offset(), self.limit());
+        let range = (self.offset(), self.limit());
         let Some(reading) = ctx.read_collections().filter(|_| !keys.order.nullable) else {
             return self.fetch(ctx, connection, rows(start(None)), total).await;
         };
@@ -145,12 +145,12 @@ impl Window {
             let (items, last) = try_join(rows(start(Some(mark))), last).await?;
             if last == version {
                 let version = reading.keep(version);
-                ctx.keep_rows(keys, place, &items, id);
+                ctx.keep_rows(keys, range, &items, id);
                 return self.complete(ctx, reading, version, items, total).await;
             }
         }
         let page = self.fetch(ctx, connection, rows(start(None)), total).await?;
-        ctx.keep_rows(keys, place, &page.items, id);
+        ctx.keep_rows(keys, range, &page.items, id);
         Ok(page)
     }
 }

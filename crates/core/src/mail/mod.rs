@@ -53,17 +53,17 @@ pub struct MailError(pub String);
 
 /// Delivers messages.
 pub trait Mailer: Send + Sync + 'static {
-    /// Delivers one message for which a client waits; returns when the next station has accepted it.
+    /// Delivers one message for which a client waits; returns when the next mail server has accepted it.
     ///
     /// # Errors
-    /// When the next station rejected the message, or could not be reached or did not accept it in a time for which a client can wait.
+    /// When the next mail server rejects the message, can't be reached, or does not accept it in a time for which a client can wait.
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>>;
 
     /// Delivers one message of a [job](crate::jobs), for which no client waits: it may take longer. If an attempt sends the same contents again, the
     /// message should have the same id, so that the recipient's server can discard the copy.
     ///
     /// # Errors
-    /// When the next station rejected the message, or could not be reached or did not accept it in time.
+    /// When the next mail server rejects the message, can't be reached, or does not accept it in time.
     fn send_in_job<'a>(&'a self, mail: &'a Mail, _job: Uuid) -> BoxFuture<'a, Result<(), MailError>> {
         self.send(mail)
     }

@@ -43,7 +43,7 @@ pub struct VaultConfig {
 
 /// Where a sealed value is stored: a column of the row with this id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SealedCell {
     /// The column.
     pub column: SealedColumn,
     /// The id of the row.
@@ -61,10 +61,10 @@ pub struct SealedColumn {
 }
 
 impl SealedColumn {
-    /// Returns the place of a row.
+    /// Returns the cell in a row.
     #[must_use]
-    pub const fn of(self, row: Uuid) -> Place {
-        Place { column: self, row }
+    pub const fn of(self, row: Uuid) -> SealedCell {
+        SealedCell { column: self, row }
     }
 }
 
@@ -100,14 +100,14 @@ impl Vault {
         !self.keys.is_empty()
     }
 
-    /// Seals a value with the first key, for this place of a tenant. Sealing a value twice gives different bytes.
+    /// Seals a value with the first key, for this cell of a tenant. Sealing a value twice gives different bytes.
     ///
     /// # Errors
     /// When no key is configured.
-    pub fn seal(&self, tenant: Uuid, place: Place, value: &[u8]) -> Result<Vec<u8>> {
+    pub fn seal(&self, tenant: Uuid, cell: SealedCell, value: &[u8]) -> Result<Vec<u8>> {
         let key = self.first()?;
         let mut sealed = header(key.name());
-        let aad = associated(&sealed, tenant, place);
+        let aad = associated(&sealed, tenant, cell);
         let mut text = value.to_vec();
         let nonce = sealing(key, tenant)?
             .seal_in_place_append_tag(Aad::from(aad), &mut text)
@@ -117,15 +117,15 @@ impl Vault {
         Ok(sealed)
     }
 
-    /// Opens a value that was sealed for this place of a tenant.
+    /// Opens a value that was sealed for this cell of a tenant.
     ///
     /// # Errors
-    /// When its key is not configured, or the value was changed or belongs to another place.
-    pub fn open(&self, tenant: Uuid, place: Place, sealed: &[u8]) -> Result<SecretSlice<u8>> {
+    /// When its key is not configured, or the value was changed or belongs to another cell.
+    pub fn open(&self, tenant: Uuid, cell: SealedCell, sealed: &[u8]) -> Result<SecretSlice<u8>> {
         let failed = || {
             Error::internal(format!(
                 "a value in {}.{} can't be opened",
-                place.column.table, place.column.column
+                cell.column.table, cell.column.column
             ))
         };
         let name = key_of(sealed).ok_or_else(failed)?;
@@ -138,7 +138,7 @@ impl Vault {
         let (nonce, text) = rest.split_at_checked(NONCE_LEN).ok_or_else(failed)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| failed())?;
         let mut text = text.to_vec();
-        let aad = Aad::from(associated(head, tenant, place));
+        let aad = Aad::from(associated(head, tenant, cell));
         let opened = sealing(key, tenant)?.open_in_place(nonce, aad, &mut text);
         let length = opened.map_err(|_| failed())?.len();
         text.truncate(length);
@@ -201,12 +201,12 @@ fn key_of(sealed: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns what is authenticated with a value besides its bytes.
-fn associated(header: &[u8], tenant: Uuid, place: Place) -> Vec<u8> {
+fn associated(header: &[u8], tenant: Uuid, cell: SealedCell) -> Vec<u8> {
     let mut bytes = framed(header);
     bytes.extend_from_slice(tenant.as_bytes());
-    bytes.extend(framed(place.column.table.as_bytes()));
-    bytes.extend(framed(place.column.column.as_bytes()));
-    bytes.extend_from_slice(place.row.as_bytes());
+    bytes.extend(framed(cell.column.table.as_bytes()));
+    bytes.extend(framed(cell.column.column.as_bytes()));
+    bytes.extend_from_slice(cell.row.as_bytes());
     bytes
 }
 
@@ -257,13 +257,13 @@ mod tests {
             table: "app_store",
             column: "ssecrets",
         };
-        for (tenant, place) in [
+        for (tenant, cell) in [
             (Uuid::from_u128(2), COLUMN.of(ROW)),
             (TENANT, COLUMN.of(Uuid::from_u128(8))),
             (TENANT, other_column.of(ROW)),
             (TENANT, other_table.of(ROW)),
         ] {
-            assert!(vault.open(tenant, place, &sealed).is_err(), "{place:?}");
+            assert!(vault.open(tenant, cell, &sealed).is_err(), "{cell:?}");
         }
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();

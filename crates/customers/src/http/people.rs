@@ -40,7 +40,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409, 422]);
     routes
         .delete(LIST, requires(&[acl::PEOPLE_MANAGE]), delete_person)
-        .about("Delete a person; deals lose their links to it")
+        .about("Delete a person; deals lose their links to them")
         .rejects(&[404, 409, 422]);
 }
 

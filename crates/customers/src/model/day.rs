@@ -24,7 +24,10 @@ impl Day {
     /// Parses `YYYY-MM-DD` with a year from 1 to 9999.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let day = Date::parse(text.trim(), FORM).ok()?;
+        let text = text.trim();
+        // The format would accept a sign.
+        let starts_with_digit = text.starts_with(|first: char| first.is_ascii_digit());
+        let day = Date::parse(text, FORM).ok().filter(|_| starts_with_digit)?;
         (1..=9999).contains(&day.year()).then_some(Self(day))
     }
 }
@@ -87,6 +90,7 @@ mod tests {
             "20260228",
             "2026-02-28T00:00:00Z",
             "-0001-01-01",
+            "+2026-02-28",
             "",
         ] {
             assert_eq!(Day::parse(text), None, "{text}");

@@ -36,8 +36,8 @@ pub(super) async fn leave_out(tx: &mut Tx<'_>, rows: &mut [Deal]) -> Result<Vec<
     let pipeline = |row: &Deal| row.pipeline_id;
     let stage = |row: &Deal| row.pipeline_stage_id;
     let (in_pipelines, in_stages) = (all(pipeline), all(stage));
-    let pipelines: BTreeSet<Uuid> = there(tx, &in_pipelines, Table::Pipelines).await?;
-    let stages: BTreeSet<Uuid> = there(tx, &in_stages, Table::Stages).await?;
+    let pipelines: BTreeSet<Uuid> = lock_existing(tx, &in_pipelines, Table::Pipelines).await?;
+    let stages: BTreeSet<Uuid> = lock_existing(tx, &in_stages, Table::Stages).await?;
     for row in rows {
         if let Some(id) = returning(row, stage).filter(|id| !stages.contains(id)) {
             dropped.insert(format!("{STAGE}:{id}"));
@@ -58,7 +58,7 @@ enum Table {
 }
 
 /// Returns the ids of existing rows and locks the rows against deletion until the end of the transaction.
-async fn there(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<Uuid>> {
+async fn lock_existing(tx: &mut Tx<'_>, ids: &[Uuid], table: Table) -> Result<BTreeSet<Uuid>> {
     if ids.is_empty() {
         return Ok(BTreeSet::new());
     }

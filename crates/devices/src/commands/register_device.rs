@@ -23,7 +23,7 @@ const MOST_DEACTIVATED: i64 = 100;
 /// them is seen in the meantime.
 struct Surplus(Vec<Uuid>);
 
-/// Registers a device that is not there, or was deactivated: then it keeps its id and the time of its first registration.
+/// Registers a new device, or one that was deactivated, which keeps its id and the time of its first registration.
 #[derive(Debug, Clone)]
 pub struct RegisterDevice {
     tenant: Uuid,

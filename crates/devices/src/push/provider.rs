@@ -12,10 +12,10 @@ pub(crate) trait PushProvider: Send + Sync {
     /// The name that devices are registered with.
     fn id(&self) -> &'static str;
 
-    /// Returns whether a text may be a token of this provider, without asking the provider.
+    /// Checks that a text may be a token of this provider, without a request to the provider.
     ///
     /// # Errors
-    /// The rule that the text breaks, for the client.
+    /// The rule that the text violates, for the client.
     fn check(&self, token: &str) -> Result<(), String>;
 
     /// Returns the service that the token belongs to, if the provider is several services that accept or reject keys independently of each other.

@@ -95,7 +95,7 @@ impl Providers {
         self.vapid.as_ref().map(|vapid| vapid.public_key())
     }
 
-    /// Returns the rule for tokens of a provider that a text breaks. Nothing is known about the tokens of providers that are not configured.
+    /// Returns the rule for tokens of a provider that a text violates; `None` for a provider that is not configured, whose rules are not known.
     pub(crate) fn broken_rule(&self, name: &str, token: &str) -> Option<String> {
         self.find(name)?.check(token).err()
     }

@@ -305,6 +305,8 @@ async fn malformed_input_is_rejected() {
     for input in [
         json!({"name": "x", "slug": "X"}),
         json!({"name": "x", "logoUrl": "http://x"}),
+        json!({"name": "x", "logoUrl": "https://user@x"}),
+        json!({"name": "x", "logoUrl": "https://:password@x"}),
         json!({"name": ""}),
     ] {
         assert_eq!(app.post(&admin(&acme), PATH, input.clone()).await.0, 400, "{input}");

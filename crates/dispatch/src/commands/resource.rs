@@ -67,10 +67,6 @@ impl Input for ResourceFields {
     }
 }
 
-fn rejected(path: &str, message: &str, code: &'static str) -> Error {
-    Rejection::invalid(vec![Detail::new(path, message, code)]).into()
-}
-
 impl Record for Resource {
     type Input = ResourceFields;
     const CREATE: CommandName = CommandName::new("dispatch.resource.create", "Create resource");
@@ -124,20 +120,17 @@ impl Record for Resource {
 
     async fn check(&mut self, tx: &mut Tx<'_>, _input: &ResourceFields, before: Option<&Self>) -> Result<bool> {
         if before.is_some_and(|before| before.type_ != self.type_) {
-            return Err(rejected("type", "can't be changed", "type_immutable"));
+            return Err(Detail::new("type", "can't be changed", "type_immutable").into());
         }
         let had = before.and_then(|before| before.user_id);
         if let Some(user) = self.user_id.filter(|user| had != Some(*user)) {
             if self.type_ != "worker" {
-                return Err(rejected(
-                    "userId",
-                    "must be null, as only workers are users",
-                    "user_not_found",
-                ));
+                let message = "must be null, as only workers are users";
+                return Err(Detail::new("userId", message, "user_not_found").into());
             }
             let found = find_tenant_users(tx, &[user]).await?;
             if !found.iter().any(|one| one.is_visible) {
-                return Err(rejected("userId", "must be a user of the tenant", "user_not_found"));
+                return Err(Detail::new("userId", "must be a user of the tenant", "user_not_found").into());
             }
         }
         Ok(false)

@@ -1,15 +1,15 @@
 //! Endpoints of assignments.
 
-use backoffice_core::http::{CheckedQuery, Created, Json, Path, QueryInput, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, Json, Path, PathId, QueryInput, Routes, requires};
 use backoffice_core::input::{Input, Validator};
 use backoffice_core::list::{ById, IdList, Page, PageQuery};
-use backoffice_core::{Detail, Error, RequestContext, Result, Timestamp, Violations, crud};
+use backoffice_core::{Detail, Error, RequestContext, Result, Timestamp, Violations, crud, missing_as};
 use serde::Deserialize;
 use time::Duration;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::bodies::{DeletedRecord, PathId};
+use super::bodies::DeletedRecord;
 use super::parameters;
 use crate::acl;
 use crate::commands::{
@@ -17,7 +17,6 @@ use crate::commands::{
     DeleteAssignment, NewAssignment, NewAssignments, UpdateAssignment,
 };
 use crate::documented::{AssignmentStatuses, ResourceTypeName};
-use crate::error::missing_as;
 use crate::foreign::WINDOW;
 use crate::model::{ASSIGNMENT, Assignment};
 use crate::query::assignments::{self, AssignmentFilter};
@@ -36,7 +35,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(LIST, requires(&[acl::VIEW]), list_assignments)
         .shows(&[ASSIGNMENT, WINDOW])
-        .about("List the assignments of some time, by start");
+        .about("List the assignments of an interval, by start");
     routes
         .get(ONE, requires(&[acl::VIEW]), get_assignment)
         .shows(&[ASSIGNMENT])

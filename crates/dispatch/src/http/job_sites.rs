@@ -1,17 +1,16 @@
 //! Endpoints of job sites.
 
-use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, QueryInput, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, PathId, QueryInput, Routes, requires};
 use backoffice_core::list::{ListQuery, Page};
-use backoffice_core::{RequestContext, Result, Violations, crud};
+use backoffice_core::{RequestContext, Result, Violations, crud, missing_as};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::bodies::{DeletedRecord, PathId, WrittenRecord};
+use super::bodies::{DeletedRecord, WrittenRecord};
 use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteJobSite, JobSiteChanges, NewJobSite, UpdateJobSite};
 use crate::documented::JobSiteStatus;
-use crate::error::missing_as;
 use crate::model::{JOB_SITE, JobSite};
 use crate::query::job_sites::{self, JobSiteFilter};
 use crate::values::SITE_STATUSES;

@@ -1,17 +1,16 @@
 //! Endpoints of resources.
 
-use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, QueryInput, Routes, requires};
+use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, PathId, QueryInput, Routes, requires};
 use backoffice_core::list::{ListQuery, Page};
-use backoffice_core::{RequestContext, Result, Timestamp, Violations, crud};
+use backoffice_core::{RequestContext, Result, Timestamp, Violations, crud, missing_as};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::bodies::{DeletedRecord, PathId, WrittenRecord};
+use super::bodies::{DeletedRecord, WrittenRecord};
 use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteResource, NewResource, ResourceChanges, UpdateResource};
 use crate::documented::ResourceTypeName;
-use crate::error::missing_as;
 use crate::foreign::WINDOW;
 use crate::model::{ASSIGNMENT, RESOURCE, Resource};
 use crate::query::resources::{self, ResourceFilter};

@@ -1,9 +1,8 @@
 //! Reminds workers of assignments that start soon.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::BTreeSet;
 
-use backoffice_calendar::{Day, zone_of};
+use backoffice_calendar::{Day, zones_of};
 use backoffice_core::command::Tx;
 use backoffice_core::db::Recurring;
 use backoffice_core::jobs::{Job, Step, Work};
@@ -128,12 +127,9 @@ async fn send(
     tenant: Uuid,
     due: Vec<Due>,
 ) -> Result<()> {
-    let mut zones = BTreeMap::new();
-    for one in due.iter().filter(|one| one.start_date.is_none()) {
-        if let Entry::Vacant(vacant) = zones.entry(one.organization_id) {
-            vacant.insert(zone_of(connection, call.platform(), tenant, one.organization_id).await?);
-        }
-    }
+    let by_instants = due.iter().filter(|one| one.start_date.is_none());
+    let organizations: BTreeSet<Uuid> = by_instants.map(|one| one.organization_id).collect();
+    let zones = zones_of(connection, call.platform(), tenant, &Vec::from_iter(organizations)).await?;
     let notification = |one: Due| {
         let start = match (one.start_date, zones.get(&one.organization_id)) {
             (None, Some(zone)) => local_time(zone, one.start_at),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::model::ASSIGNMENT;
 
-/// A worker has got an assignment.
+/// A worker was given an assignment.
 pub(super) const ASSIGNED: NotificationType = NotificationType {
     id: "dispatch.assignment.assigned",
     channels: Channels::USUAL,
@@ -57,7 +57,7 @@ pub(super) const CHANGED: NotificationType = NotificationType {
     ],
 };
 
-/// A worker has lost an assignment.
+/// A worker no longer has an assignment.
 pub(super) const CANCELLED: NotificationType = NotificationType {
     id: "dispatch.assignment.cancelled",
     channels: Channels::USUAL,

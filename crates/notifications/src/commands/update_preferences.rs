@@ -63,8 +63,8 @@ impl Command for UpdatePreferences {
         for change in &self.changes {
             let of = &change.notification_type;
             let current = model::channels_of(&rows, of);
-            let wanted = change.applied_to(current);
-            if wanted == current {
+            let requested = change.applied_to(current);
+            if requested == current {
                 continue;
             }
             let stored = rows.iter().position(|row| row.type_ == of.id);
@@ -75,9 +75,9 @@ impl Command for UpdatePreferences {
                 id: stored.as_ref().map_or_else(|| tx.new_id(), |row| row.id),
                 user_id: self.user,
                 type_: of.id.to_owned(),
-                in_app: wanted.in_app,
-                push: wanted.push,
-                email: wanted.email,
+                in_app: requested.in_app,
+                push: requested.push,
+                email: requested.email,
                 created_at: stored.map_or(tx.now(), |row| row.created_at),
                 updated_at: tx.now(),
             };

@@ -58,8 +58,8 @@ async fn resend_onboarding_link(visitor: Visitor, form: Attempt<Form<ResendForm>
     {
         let request = stored.request.id;
         let mut connection = call.database().unlogged(&query::scope()).await?;
-        let order = NewJob::of_system(PLATFORM_TENANT, SendLink { request });
-        enqueue(&mut connection, call, &order).await?;
+        let job = NewJob::of_system(PLATFORM_TENANT, SendLink { request });
+        enqueue(&mut connection, call, &job).await?;
     }
     Ok(Json(Done::OK))
 }

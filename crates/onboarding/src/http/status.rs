@@ -20,7 +20,7 @@ pub(crate) const STATUS_COOKIE: &str = "onboarding_status";
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/onboarding/onboarding/status", Access::Public, show_onboarding_status)
-        .about("Show how far the preparation of a tenant is")
+        .about("Show the progress of the preparation of a tenant")
         .errors(ErrorShape::OkFalse)
         .limit(STATUS_BY_IP)
         .rejects(&[404]);

@@ -1,5 +1,8 @@
 //! The submission of the form. The response is the same for addresses with and without an account, in contents and in time.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::StatusCode;
@@ -12,8 +15,6 @@ use backoffice_core::{Error, ErrorShape, Rejection, Result, Scope, Timestamp, Vi
 use backoffice_directory::config::Settings;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use utoipa::ToSchema;
 
 use super::negotiate::{protected, rejection, wants_page};
@@ -78,7 +79,7 @@ async fn submit_onboarding(
         form => form?,
     };
     let accounts: Arc<Accounts> = call.provided()?;
-    let place = accounts.hashing_place()?;
+    let position = accounts.hashing_queue_position()?;
     let page = wants_page(&request, false);
     let settings: Arc<Settings> = call.provided()?;
     let checked = match form.check(&accounts, &settings) {
@@ -90,7 +91,7 @@ async fn submit_onboarding(
         Err(details) => return Err(with_field_errors(Rejection::invalid(details)).into()),
     };
     let password_hash = accounts
-        .hash_password(place, call.platform().ids(), &form.password)
+        .hash_password(position, call.platform().ids(), &form.password)
         .await?;
     let email_norm = normalized_address(&checked.email);
     let vault = call.platform().vault();

@@ -1,6 +1,8 @@
 //! The link of the mail. A browser with the cookie of the submission, and a program that asks for JSON, verify the request at once; any other browser
 //! must send the password of the submission, so that programs that open the links of mails do not create tenants.
 
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use backoffice_auth::Accounts;
@@ -11,7 +13,6 @@ use backoffice_core::{Call, ErrorShape, Rejection, Result, Visitor};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -235,13 +236,13 @@ async fn verify_onboarding_with_password(
         return verification.respond(&state).await;
     };
     let accounts: Arc<Accounts> = call.provided()?;
-    let place = accounts.hashing_place()?;
+    let position = accounts.hashing_queue_position()?;
     // Counted before the comparison, so that attempts at the same time are counted too.
     if !query::count_attempt(call, stored.request.id).await? {
         return verification.respond(&State::Invalid).await;
     }
     let hash = stored.password_hash.as_deref();
-    if accounts.has_hash(place, &password, hash).await? {
+    if accounts.has_hash(position, &password, hash).await? {
         return verification.verify(stored).await;
     }
     query::expire_attempted(call, stored.request.id).await?;

@@ -11,7 +11,7 @@ use crate::token::Token;
 use crate::{query, sign_up};
 
 /// Mails the link that verifies a request, or the advice that the address has an account. Each attempt mints its own token, so that the queue never
-/// holds one; earlier links then lead nowhere.
+/// holds one; earlier links then no longer work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SendLink {
     /// The request.

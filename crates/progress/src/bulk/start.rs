@@ -138,8 +138,8 @@ impl<O: BulkOperation> Command for StartBulk<O> {
             let job = BulkJob {
                 operation: self.operation.clone(),
             };
-            let order = NewJob::of_requester(tx.context(), job)?.watched_as(self.id);
-            enqueue_with(tx, &order).await?;
+            let job = NewJob::of_requester(tx.context(), job)?.watched_as(self.id);
+            enqueue_with(tx, &job).await?;
         }
         Ok(items.len())
     }

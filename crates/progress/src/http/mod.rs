@@ -24,7 +24,7 @@ pub(crate) fn routes(routes: &mut Routes) {
     routes
         .get("/progress/jobs/{id}", Access::Authenticated, detail::get_job)
         .shows(&["progress.job"])
-        .about("Show a job and what came of it")
+        .about("Show a job and its result")
         .rejects(&[404]);
     routes
         .get("/progress/jobs/{id}/items", Access::Authenticated, items::list_items)
@@ -37,6 +37,6 @@ pub(crate) fn routes(routes: &mut Routes) {
         .rejects(&[404, 409]);
     routes
         .post("/progress/jobs/{id}/retry", Access::Authenticated, retry::retry_job)
-        .about("Start a new job over what failed or was left")
+        .about("Start a new job for the failed and unprocessed items")
         .rejects(&[404, 409, 422]);
 }

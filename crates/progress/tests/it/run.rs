@@ -91,6 +91,22 @@ async fn crm_7_only_the_requester_undoes_an_item() {
 }
 
 #[actix_web::test]
+async fn an_item_that_cannot_be_undone_leaves_the_others_undoable() {
+    let fixture = Fixture::new().await;
+    let ids = fixture.things(3, &[(1, "fixed")]).await;
+    fixture.start(&ids, 7).await;
+    fixture.app.run_jobs().await;
+
+    let entries = fixture.entries().await;
+    let is_undoable = |id: &uuid::Uuid| {
+        let entry = entries.iter().find(|entry| entry["resource_id"] == json!(id));
+        entry.expect("an entry")["undo_secret"].is_string()
+    };
+    assert_eq!(fixture.numbers(&ids).await, [7, 7, 7]);
+    assert_eq!(ids.iter().map(is_undoable).collect::<Vec<_>>(), [true, false, true]);
+}
+
+#[actix_web::test]
 async fn crm_10_what_has_the_value_already_is_skipped_without_entry_or_event() {
     let fixture = Fixture::new().await;
     let ids = fixture.things(5, &[]).await;

@@ -1,4 +1,4 @@
-//! Requests from inside, on a platform with one module.
+//! Internal requests, on a platform with one module.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::bench::database::{Database, PASSWORD};
 use crate::bench::http::Client;
 use crate::bench::pause;
-use crate::bench::report::{median, verdict};
+use crate::bench::report::{median, percentile, verdict};
 use crate::bench::server::Server;
 
 const TENANTS: usize = 3;
@@ -136,10 +136,6 @@ fn small_jobs(server: &Server, one: &Neighbour, token: &str, goes_on: &AtomicBoo
         pause(BETWEEN);
     }
     Ok(ids)
-}
-
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    sorted.get(sorted.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
 impl Beside {

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
-use super::report::verdict;
+use super::report::{percentile, verdict};
 use super::server::Server;
 use super::{Options, pause};
 use crate::Result;
@@ -193,7 +193,7 @@ impl Bench<'_> {
             Ok(Beside {
                 outcome: outcome?,
                 grown: most.saturating_sub(before) as f64 / 1024.0,
-                p99: times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN),
+                p99: percentile(&times, 99),
                 seconds,
             })
         })

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::capture::{Kind, Log};
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
-use super::report::{median, verdict};
+use super::report::{median, percentile, verdict};
 use super::server::Server;
 use super::{Options, pause};
 use crate::Result;
@@ -195,10 +195,6 @@ impl<'a> Writer<'a> {
             Ok((changes, worked?))
         })
     }
-}
-
-pub(super) fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    sorted.get(sorted.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
 impl fmt::Display for Report {

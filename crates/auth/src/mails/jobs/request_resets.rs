@@ -46,8 +46,8 @@ impl Job for RequestResets {
         .load(chunk.connection())
         .await?;
         for account in accounts {
-            let order = NewJob::of_system(account.tenant_id, SendReset { user: account.id });
-            enqueue(chunk.connection(), &call, &order).await?;
+            let new_job = NewJob::of_system(account.tenant_id, SendReset { user: account.id });
+            enqueue(chunk.connection(), &call, &new_job).await?;
         }
         chunk.finish().await?;
         Ok(Step::Done)

@@ -1,9 +1,10 @@
+use std::sync::Arc;
+
 use backoffice_core::http::Json;
 use backoffice_core::jobs::{Job, Queue, Step, Work};
 use backoffice_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;

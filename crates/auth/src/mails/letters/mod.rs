@@ -59,7 +59,7 @@ pub(crate) struct Recipient<'a> {
 
 /// Sends the link of a one-time token, after the command that stored it, to the address that the user has then: a change of the address voids the
 /// tokens before it, so a replaced mailbox never gets a link that works. Callers must check that mail is configured. Returns whether the link was
-/// sent; it is not if the user is gone or inactive by now, or the tenant was deleted.
+/// sent; it is not if the user or the tenant has been deleted, or the user is inactive.
 pub(crate) async fn send_link(
     call: &Call,
     accounts: &Accounts,

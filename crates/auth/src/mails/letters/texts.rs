@@ -51,7 +51,7 @@ static EN: Texts = Texts {
     },
     invitation: Letter {
         subject: "Your account at {tenant}",
-        lines: &["An account at {tenant} has been made for you. Choose a password to sign in:"],
+        lines: &["An account at {tenant} has been created for you. Choose a password to sign in:"],
         button: "Choose a password",
         hint: "The link works once, for {life}. If it has expired, ask the person who invited you to send another one.",
     },

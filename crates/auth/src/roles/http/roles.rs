@@ -68,15 +68,15 @@ struct RoleItem {
 }
 
 impl From<(RoleSummary, BesideRole)> for RoleItem {
-    fn from((line, beside): (RoleSummary, BesideRole)) -> Self {
+    fn from((summary, beside): (RoleSummary, BesideRole)) -> Self {
         Self {
-            id: line.id,
-            name: line.name,
+            id: summary.id,
+            name: summary.name,
             users_count: beside.users_count,
-            tenant_id: wire_tenant(line.tenant_id),
+            tenant_id: wire_tenant(summary.tenant_id),
             tenant_name: beside.tenant_name,
-            created_at: line.created_at,
-            updated_at: line.updated_at,
+            created_at: summary.created_at,
+            updated_at: summary.updated_at,
         }
     }
 }

@@ -41,7 +41,7 @@ struct Destination {
     redirect: Vec<String>,
 }
 
-/// Returns the destination if it is a path on this site; anything else, a query that can't be read included, is no destination.
+/// Returns the destination if it is a path on this site; `None` for anything else, also for a query that can't be read.
 fn safe(query: Attempt<Query<Destination>>, call: &Call) -> Option<String> {
     let public_url = call.platform().app().public_url.as_deref();
     let destination = query.0.ok()?.0;

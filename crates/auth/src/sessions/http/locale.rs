@@ -42,7 +42,7 @@ struct LocaleQuery {
 }
 
 impl QueryInput for LocaleQuery {
-    /// A destination that is no path on this site is replaced, whatever it contains.
+    /// A destination that is not a path on this site is replaced, whatever it contains.
     const ACCEPTS_NUL: &'static [&'static str] = &["redirect"];
 
     fn validate(&self, _violations: &mut Violations) {}

@@ -1,6 +1,7 @@
 //! Signing in and out.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
@@ -20,7 +21,6 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
@@ -222,10 +222,10 @@ async fn login(visitor: Visitor, request: HttpRequest, attempt: SignIn) -> Resul
 /// Reserves a queue position, then a permit for hashing. If the queue is full, nothing is counted or looked up, for any address.
 const VERIFYING: Admission = Admission {
     reserve: |call| Ok(Box::new(call.provided::<Accounts>()?.hasher.queue_position()?)),
-    take: place_to_verify,
+    take: permit_to_verify,
 };
 
-fn place_to_verify(call: &Call, queue_position: Box<dyn Any + Send>) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
+fn permit_to_verify(call: &Call, queue_position: Box<dyn Any + Send>) -> BoxFuture<'_, Result<Box<dyn Any + Send>>> {
     async move {
         let accounts: Arc<Accounts> = call.provided()?;
         let queue_position = queue_position

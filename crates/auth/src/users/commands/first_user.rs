@@ -1,9 +1,10 @@
+use std::sync::Arc;
+
 use backoffice_core::Result;
 use backoffice_core::command::{Entity, EntityRef, Tx};
 use diesel::insert_into;
 use diesel_async::RunQueryDsl;
 use secrecy::SecretString;
-use std::sync::Arc;
 use uuid::Uuid;
 
 use super::create_user::NewUserRow;

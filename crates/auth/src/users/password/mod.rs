@@ -54,7 +54,8 @@ impl Policy {
             let text = std::fs::read_to_string(file).map_err(|error| {
                 ConfigError::new("auth.password.common_list_file", format!("{}: {error}", file.display()))
             })?;
-            rejected.extend(text.lines().map(str::to_lowercase));
+            // In the form in which passwords are compared with them.
+            rejected.extend(text.lines().map(|line| line.nfc().collect::<String>().to_lowercase()));
         }
         Ok(Self {
             min: config.min_length,

@@ -162,14 +162,14 @@ impl<'a> PendingRun<'a> {
     pub(super) fn candidates(&self) -> Vec<Arc<CompiledRule>> {
         let change = self.request.event_type.as_deref();
         let changes = change.as_slice();
-        let wanted = CandidateFilter {
+        let filter = CandidateFilter {
             entity_type: &self.request.entity_type,
             changes: (!changes.is_empty()).then_some(changes),
             is_event: false,
             organization: self.organization,
             now: self.ctx.now(),
         };
-        self.rules.candidates(wanted).map(Arc::clone).collect()
+        self.rules.candidates(filter).map(Arc::clone).collect()
     }
 
     pub(super) async fn execute<R: Serialize + ToSchema + Send>(

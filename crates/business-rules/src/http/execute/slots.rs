@@ -16,7 +16,7 @@ use uuid::Uuid;
 const MOST_OF_PRINCIPAL: usize = 2;
 /// Executions of the callers of a tenant that are under way at once.
 const MOST_OF_TENANT: usize = 4;
-/// Executions of a process that are under way at once, for each core; and for a process with few cores, so that one tenant does not take all of them.
+/// Executions of a process that are under way at once for each core, and for a process with few cores, so that one tenant does not take all of them.
 const MOST_OF_CORE: usize = 2;
 const LEAST_OF_PROCESS: usize = 8;
 /// Seconds after which a caller may repeat a request that was rejected.

@@ -1,4 +1,4 @@
-//! The share of a tenant in the requests from inside, and calls that are repeated when it is used up.
+//! The share of a tenant in the internal requests, and calls that are repeated when it is used up.
 
 use actix_web::http::Method;
 use backoffice_core::http::internal::{InternalCaller, InternalRequest, InternalResponse};
@@ -17,7 +17,7 @@ use crate::fixture::{EXECUTE, RULES, deal, fixture, logs};
 /// Requests of a tenant that are under way and that wait.
 const SHARE: usize = 2 + 16;
 
-/// Returns a request from inside that reads products.
+/// Returns an internal request that reads products.
 fn read_products(tenant: Uuid) -> InternalRequest {
     let key = Identity {
         kind: ActorKind::ApiKey,

@@ -1,19 +1,20 @@
 //! The caller's feeds.
 
-use backoffice_core::http::{Created, Json, Path, Query, Routes, requires};
+use std::collections::BTreeSet;
+
+use backoffice_core::http::{Created, Json, Path, PathId, Query, Routes, requires};
 use backoffice_core::input::{Input, Validator, rules, schema};
 use backoffice_core::list::{ById, Page, PageQuery};
-use backoffice_core::{API_PREFIX, Patch, Placement, RequestContext, Result, Timestamp, Violations};
+use backoffice_core::{API_PREFIX, Patch, Placement, RequestContext, Result, Timestamp, Violations, missing_as};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::super::bodies::{DeletedRecord, PathId};
+use super::super::bodies::DeletedRecord;
 use super::super::windows::PAGE_SIZE;
 use crate::acl;
 use crate::commands::{CreateFeed, DeleteFeed};
 use crate::documented::CalendarResourceType;
-use crate::error::missing_as;
 use crate::model::{FEED, Feed, FeedFilter};
 use crate::query::feeds;
 use crate::subject::ResourceType;
@@ -128,10 +129,8 @@ impl NewFeed {
 /// Accepts the names of kinds of events, each once.
 fn contents(names: &[String]) -> Result<Vec<String>, rules::Violation> {
     let is_known = |name: &String| name == WINDOWS || name == "assignments";
-    let is_repeated = names
-        .first()
-        .is_some_and(|first| names.iter().filter(|name| *name == first).count() > 1);
-    if names.is_empty() || !names.iter().all(is_known) || is_repeated {
+    let distinct: BTreeSet<&String> = names.iter().collect();
+    if names.is_empty() || !names.iter().all(is_known) || distinct.len() < names.len() {
         return Err(rules::Violation::invalid(
             "must be of windows, assignments, each once, at least one",
         ));

@@ -44,7 +44,7 @@ struct TokenPath {
     token: String,
 }
 
-/// Creates the response to every token that shows nothing, whatever the reason.
+/// The response to every token that leads to no feed, whatever the reason.
 fn not_found() -> Error {
     Rejection::not_found("Feed not found").code("feed_not_found").into()
 }
@@ -58,6 +58,7 @@ async fn read_calendar_feed(visitor: Visitor, path: Path<TokenPath>, request: Ht
     drop(connection);
     let feed = feed.ok_or_else(not_found)?;
     let ctx = reader(&visitor, &feed).await?.ok_or_else(not_found)?;
+    note_use(&ctx, &feed).await?;
     let connection = ctx.read().await?;
     let version = feeds::version(&connection, feed.tenant_id, content::KINDS).await?;
     let tag = entity_tag(&ctx, &feed, &format!("{version:?}"));
@@ -65,8 +66,6 @@ async fn read_calendar_feed(visitor: Visitor, path: Path<TokenPath>, request: Ht
         return response(StatusCode::NOT_MODIFIED, Bytes::new(), &tag);
     }
     let text = content::read(&connection, &ctx, &feed).await?;
-    drop(connection);
-    note_use(&ctx, &feed).await?;
     response(StatusCode::OK, text.into(), &tag)
 }
 
@@ -90,7 +89,12 @@ fn entity_tag(ctx: &RequestContext, feed: &Feed, version: &str) -> String {
 fn is_current(request: &HttpRequest, tag: &str) -> bool {
     let tags = request.headers().get_all(IF_NONE_MATCH);
     tags.filter_map(|value| value.to_str().ok())
-        .any(|value| value.split(',').any(|one| one.trim() == tag))
+        .any(|value| value.split(',').any(|one| opaque(one.trim()) == opaque(tag)))
+}
+
+/// Returns a tag without the mark of weak tags: the comparison of `If-None-Match` ignores it (RFC 9110, 13.1.2).
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 fn response(status: StatusCode, bytes: Bytes, tag: &str) -> Result<Raw> {
@@ -106,7 +110,7 @@ fn response(status: StatusCode, bytes: Bytes, tag: &str) -> Result<Raw> {
 
 const NOTE_USE: &str = "update calendar_feeds set last_used_at = $3 where tenant_id = $1 and id = $2";
 
-/// Stores the time of the use.
+/// Stores the time of a use, also of one that finds the feed unchanged: calendar programs ask for changes most of the time.
 async fn note_use(ctx: &RequestContext, feed: &Feed) -> Result<()> {
     // Only here: its `execute` would hide that of contexts.
     use diesel_async::RunQueryDsl;

@@ -13,8 +13,8 @@ use crate::fingerprint::Fingerprint;
 pub struct Pairs {
     rights: Rights,
     /// The organizations of each list, descendants included.
-    places: Vec<Organizations>,
-    /// The pairs of the rights that are needed besides.
+    resolved: Vec<Organizations>,
+    /// The pairs of the rights that the principal needs in addition.
     limited_by: Option<Box<Pairs>>,
 }
 
@@ -27,7 +27,7 @@ impl Pairs {
         let limited_by = other.map(|other| Box::new(Self::placed(other, below)));
         let below = |root: &Uuid| below.get(root).into_iter().flatten().copied();
         let confined: Organizations = rights.confined_to.as_ref().map(|own| below(own).collect());
-        let place = |list: &AccessList| -> Organizations {
+        let resolve = |list: &AccessList| -> Organizations {
             let listed: Organizations = list
                 .organizations
                 .as_ref()
@@ -35,7 +35,7 @@ impl Pairs {
             common(listed, confined.clone())
         };
         Self {
-            places: rights.lists().iter().map(place).collect(),
+            resolved: rights.lists().iter().map(resolve).collect(),
             rights: rights.clone(),
             limited_by,
         }
@@ -45,13 +45,13 @@ impl Pairs {
     pub(crate) fn identify(&self, fingerprint: &mut Fingerprint) {
         let Self {
             rights,
-            places,
+            resolved,
             limited_by,
         } = self;
         rights.identify(fingerprint);
-        fingerprint.number(places.len());
-        for place in places {
-            fingerprint.ids(place.as_ref());
+        fingerprint.number(resolved.len());
+        for organizations in resolved {
+            fingerprint.ids(organizations.as_ref());
         }
         fingerprint.flag(limited_by.is_some());
         if let Some(other) = limited_by {
@@ -77,8 +77,8 @@ impl Pairs {
         }
         let mut union = BTreeSet::new();
         for (at, list) in self.rights.lists().iter().enumerate() {
-            if let Some(place) = counts(at, list) {
-                union.extend(place?);
+            if let Some(organizations) = counts(at, list) {
+                union.extend(organizations?);
             }
         }
         Some(union)
@@ -92,7 +92,7 @@ impl Pairs {
         }
         let own = self.union(|at, list| {
             let granted = list.grants.iter().any(|grant| matches(grant, feature));
-            granted.then(|| self.places[at].clone())
+            granted.then(|| self.resolved[at].clone())
         });
         match &self.limited_by {
             Some(other) => common(own, other.orgs(feature, catalogue)),
@@ -104,15 +104,20 @@ impl Pairs {
     #[must_use]
     pub fn holds(&self, feature: &str, catalogue: &Catalogue) -> bool {
         if self.limited_by.is_some() {
-            let place = self.orgs(feature, catalogue);
-            return place.is_none_or(|place| !place.is_empty());
+            let organizations = self.orgs(feature, catalogue);
+            return organizations.is_none_or(|organizations| !organizations.is_empty());
         }
-        let somewhere = |place: &Organizations| place.as_ref().is_none_or(|place| !place.is_empty());
-        let mut lists = self.rights.lists().iter().zip(&self.places);
+        let somewhere = |organizations: &Organizations| {
+            organizations
+                .as_ref()
+                .is_none_or(|organizations| !organizations.is_empty())
+        };
+        let mut lists = self.rights.lists().iter().zip(&self.resolved);
         catalogue.contains(feature)
             && (self.rights.is_super_admin
-                || lists
-                    .any(|(list, place)| somewhere(place) && list.grants.iter().any(|grant| matches(grant, feature))))
+                || lists.any(|(list, organizations)| {
+                    somewhere(organizations) && list.grants.iter().any(|grant| matches(grant, feature))
+                }))
     }
 
     /// Returns whether the exact feature is held in this organization; `None` = in the whole tenant.
@@ -133,7 +138,7 @@ impl Pairs {
         }
         self.union(|at, list| {
             let held = list.grants.iter().any(|grant| catalogue.knows(grant));
-            held.then(|| self.places[at].clone())
+            held.then(|| self.resolved[at].clone())
         })
     }
 
@@ -148,9 +153,9 @@ impl Pairs {
             let named = list.organizations.iter().flatten().copied();
             let named = named.filter(|_| self.rights.confined_to.is_none());
             Some(
-                self.places[at]
+                self.resolved[at]
                     .as_ref()
-                    .map(|place| place.iter().copied().chain(named).collect()),
+                    .map(|organizations| organizations.iter().copied().chain(named).collect()),
             )
         });
         match &self.limited_by {
@@ -163,17 +168,17 @@ impl Pairs {
     /// because nothing is held there.
     #[must_use]
     pub fn holds_wildcard(&self, wildcard: &str, organization: Option<Uuid>) -> bool {
-        let place = self.covering_live(wildcard);
+        let organizations = self.covering_live(wildcard);
         match organization {
-            Some(_) => has(&place, organization),
-            None => place.is_none_or(|place| !place.is_empty()),
+            Some(_) => has(&organizations, organization),
+            None => organizations.is_none_or(|organizations| !organizations.is_empty()),
         }
     }
 
     fn covering_live(&self, wildcard: &str) -> Organizations {
         let own = self.union(|at, list| {
             let covered = list.grants.iter().any(|grant| covers(grant, wildcard));
-            covered.then(|| self.places[at].clone())
+            covered.then(|| self.resolved[at].clone())
         });
         match &self.limited_by {
             Some(other) => common(own, other.covering_live(wildcard)),
@@ -183,10 +188,10 @@ impl Pairs {
 }
 
 /// Returns whether the organization is among them; `None` = all of the tenant.
-pub(crate) fn has(place: &Organizations, organization: Option<Uuid>) -> bool {
-    match (place, organization) {
+pub(crate) fn has(organizations: &Organizations, organization: Option<Uuid>) -> bool {
+    match (organizations, organization) {
         (None, _) => true,
-        (Some(place), Some(organization)) => place.contains(&organization),
+        (Some(organizations), Some(organization)) => organizations.contains(&organization),
         (Some(_), None) => false,
     }
 }
@@ -194,7 +199,7 @@ pub(crate) fn has(place: &Organizations, organization: Option<Uuid>) -> bool {
 /// Returns the intersection.
 pub(crate) fn common(one: Organizations, other: Organizations) -> Organizations {
     match (one, other) {
-        (None, place) | (place, None) => place,
+        (None, organizations) | (organizations, None) => organizations,
         (Some(one), Some(other)) => Some(one.intersection(&other).copied().collect()),
     }
 }
@@ -246,7 +251,11 @@ mod tests {
         ]));
 
         assert!(!pairs.holds("deals.view", &catalogue()));
-        assert!(pairs.covering("deals.view").is_some_and(|place| place.is_empty()));
+        assert!(
+            pairs
+                .covering("deals.view")
+                .is_some_and(|organizations| organizations.is_empty())
+        );
         assert_eq!(pairs.anywhere(&catalogue()), Some([Y].into()));
     }
 
@@ -283,7 +292,11 @@ mod tests {
         assert!(!pairs.holds("products.view", &catalogue()));
         assert_eq!(pairs.anywhere(&catalogue()), Some([X, BELOW_X].into()));
         assert_eq!(pairs.covering("deals.view"), Some([X, BELOW_X].into()));
-        assert!(pairs.covering("products.view").is_some_and(|place| place.is_empty()));
+        assert!(
+            pairs
+                .covering("products.view")
+                .is_some_and(|organizations| organizations.is_empty())
+        );
         assert!(!pairs.holds_wildcard("*", None) && !pairs.holds_wildcard("products.view", None));
         assert_eq!(caller.limited_by(&key).roots(), [X, Y].into());
     }

@@ -6,7 +6,7 @@ use super::entry::Claimed;
 use crate::command::{AnyEntity, Snapshot, Tx, changes};
 use crate::error::{Error, Rejection};
 
-/// Fields that are no reason for a conflict: no command changes them, and `updatedAt` changes with every other field.
+/// Fields that cause no conflict: no command changes them, and `updatedAt` changes with every other field.
 const UNREPORTED: &[&str] = &["id", "tenantId", "createdAt", "updatedAt"];
 
 /// Creates the error C of the specification.

@@ -95,7 +95,7 @@ impl Entry {
     }
 
     /// Returns the location of the entry in the log, which the entry of its undo or redo takes over.
-    pub(super) fn place(&self) -> EntryLocation {
+    pub(super) fn location(&self) -> EntryLocation {
         EntryLocation {
             organization: self.organization_id,
             parent: self.parent_resource_kind.clone().zip(self.parent_resource_id.clone()),

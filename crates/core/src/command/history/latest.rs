@@ -4,8 +4,7 @@ use super::entry::Claimed;
 use super::{Direction, Request};
 use crate::command::affected::{self, Obstacle, SnapshotsByKey};
 use crate::command::snapshot::Snapshot;
-use crate::command::{Tx, versions};
-use crate::command::{changes, moved_forward};
+use crate::command::{Tx, changes, moved_forward, versions};
 use crate::error::{Error, Result};
 
 impl Request {

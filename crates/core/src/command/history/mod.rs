@@ -131,7 +131,7 @@ struct Request {
 struct Found {
     info: CommandInfo,
     resource: Uuid,
-    place: EntryLocation,
+    location: EntryLocation,
 }
 
 async fn run<A: CommandResponse>(
@@ -164,13 +164,18 @@ async fn run<A: CommandResponse>(
             Err(error) => {
                 let tenant = tx.tenant();
                 tx.reject().await;
-                if let Some(Found { info, resource, place }) = found {
+                if let Some(Found {
+                    info,
+                    resource,
+                    location,
+                }) = found
+                {
                     let failure = Failure {
                         command: &info,
                         tenant,
                         resource,
                         history: request.direction.history(request.log_id),
-                        place,
+                        location,
                         error: &error,
                     };
                     record_failure(context, failure).await;
@@ -197,7 +202,7 @@ impl Request {
         *found = Some(Found {
             info,
             resource: claimed.resource,
-            place: claimed.entry.place(),
+            location: claimed.entry.location(),
         });
         let (present, others) = self.present(tx, &claimed).await?;
         tx.forget_fresh();
@@ -278,7 +283,7 @@ impl Request {
             versions,
             token: token.as_ref(),
             history,
-            place: Some(claimed.entry.place()),
+            location: Some(claimed.entry.location()),
             affected: match self.direction {
                 Direction::Undo => claimed
                     .affected

@@ -3,7 +3,7 @@
 use diesel_async::SimpleAsyncConnection;
 use uuid::Uuid;
 
-use super::Tx;
+use super::{Rows, Tx};
 use crate::error::Result;
 use crate::time::Timestamp;
 
@@ -18,6 +18,7 @@ pub(crate) struct Savepoint {
     headers: usize,
     deferred: usize,
     secrets: usize,
+    stays: bool,
 }
 
 impl Tx<'_> {
@@ -33,6 +34,7 @@ impl Tx<'_> {
             headers: self.headers.len(),
             deferred: self.deferred.len(),
             secrets: self.wrote_secret.len(),
+            stays: self.stays,
         })
     }
 
@@ -50,6 +52,9 @@ impl Tx<'_> {
         self.kept.clear();
         self.deferred.truncate(savepoint.deferred);
         self.wrote_secret.truncate(savepoint.secrets);
+        self.stays = savepoint.stays;
+        // The rows of the part that was rolled back are not those of the database.
+        self.rows = Rows::default();
         Ok(())
     }
 
@@ -67,6 +72,7 @@ impl Tx<'_> {
         self.tenant = savepoint.tenant;
         self.now = savepoint.now;
         self.wrote_secret.truncate(savepoint.secrets);
+        self.stays = savepoint.stays;
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn in_json(body: &str, accepted: &[&str]) -> Vec<Detail> {
     let mut paths = Paths::default();
     paths.collect("", &value);
     if paths.0.is_empty() && !has_accepted {
-        // The text of a field that stands twice is not in the tree.
+        // Of a field that occurs twice, only the last value is in the tree.
         paths.add("");
     }
     paths.into_details()

@@ -25,7 +25,7 @@ struct Fault {
     said: String,
 }
 
-/// What `serde_json` says of a text that goes on behind its value.
+/// The message of `serde_json` about a text that continues after its value.
 const TRAILING: &str = "trailing characters";
 
 impl Fault {

@@ -1,4 +1,4 @@
-//! The principal of a request from inside.
+//! The principal of an internal request.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::context::{Cause, Effect, EffectLimits, RequestContext};
 use crate::identity::{ActorKind, Identity, Principal};
 
-/// The principal that sends a request from inside, its scope and its cause. Only this module puts one into a request.
+/// The principal that sends an internal request, its scope and its cause. Only this module puts one into a request.
 #[derive(Debug, Clone)]
 pub struct InternalCaller {
     identity: Arc<Identity>,
@@ -59,7 +59,7 @@ impl InternalCaller {
     }
 }
 
-/// Returns the caller of a request from inside; `None` for a request from outside.
+/// Returns the caller of an internal request; `None` for a request from outside.
 pub(in crate::http) fn caller_of(request: &HttpRequest) -> Option<InternalCaller> {
     request.extensions().get::<InternalCaller>().cloned()
 }

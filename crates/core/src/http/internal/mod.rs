@@ -1,4 +1,4 @@
-//! Requests from inside: the API, called by the platform itself and without a socket.
+//! Internal requests: the API, called by the platform itself and without a socket.
 //!
 //! A thread of its own serves the endpoints once more. A request reaches it through a bounded channel, with a principal in place of a
 //! credential; everything after the authentication is as for any request. The principal travels as a value of a type that only this module
@@ -38,7 +38,7 @@ const MOST_WAITING_OF_TENANT: usize = 16;
 /// Maximum number of connections to the database that the thread opens.
 pub const CONNECTIONS: usize = 4;
 
-/// A request from inside.
+/// An internal request.
 #[derive(Debug)]
 pub struct InternalRequest {
     /// The method.
@@ -53,7 +53,7 @@ pub struct InternalRequest {
     pub caller: InternalCaller,
 }
 
-/// The response to a request from inside.
+/// The response to an internal request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InternalResponse {
     /// The status.
@@ -83,7 +83,7 @@ struct InternalPosition {
     _of_process: OwnedSemaphorePermit,
 }
 
-/// The thread that serves requests from inside. The first request starts it.
+/// The thread that serves internal requests. The first request starts it.
 #[derive(Debug)]
 pub(crate) struct InternalRequests {
     state: Mutex<State>,
@@ -132,7 +132,7 @@ impl InternalRequests {
                 _of_tenant: of_tenant,
                 _of_process: of_process,
             }),
-            None => Err(Error::Unavailable("too many requests from inside wait".into())),
+            None => Err(Error::Unavailable("too many internal requests wait".into())),
         }
     }
 
@@ -141,7 +141,7 @@ impl InternalRequests {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &*state {
             State::Running { requests, .. } if !requests.is_closed() => return Ok(requests.clone()),
-            State::Closed => return Err(Error::Unavailable("requests from inside have ended".into())),
+            State::Closed => return Err(Error::Unavailable("internal requests have ended".into())),
             State::Running { .. } | State::Idle => {}
         }
         let (requests, pending) = mpsc::unbounded_channel();
@@ -167,7 +167,7 @@ impl InternalRequests {
 }
 
 impl Platform {
-    /// Ends requests from inside: accepts no further ones and returns the thread, if it was started, which ends after those under way. Without this
+    /// Ends internal requests: accepts no further ones and returns the thread, if it was started, which ends after those under way. Without this
     /// call the thread and its connections live as long as the process.
     #[must_use = "the thread ends after the requests under way"]
     pub fn close_internal_requests(&self) -> Option<JoinHandle<()>> {
@@ -176,11 +176,11 @@ impl Platform {
 }
 
 impl Runtime {
-    /// Sends a request from inside and returns the response, whatever its status; `None` after 10 s. The request is then dropped and its
+    /// Sends an internal request and returns the response, whatever its status; `None` after 10 s. The request is then dropped and its
     /// transaction rolled back, as it is when this future is dropped.
     ///
     /// # Errors
-    /// Unavailable when too many requests of the caller's tenant or of all tenants wait, or requests from inside have ended; internal when the path or a
+    /// Unavailable when too many requests of the caller's tenant or of all tenants wait, or internal requests have ended; internal when the path or a
     /// header is invalid.
     pub async fn request(&self, request: InternalRequest) -> Result<Option<InternalResponse>> {
         let internal = self.platform.services::<InternalRequests>();
@@ -194,11 +194,11 @@ impl Runtime {
         };
         requests
             .send(pending)
-            .map_err(|_| Error::Unavailable("requests from inside have ended".into()))?;
+            .map_err(|_| Error::Unavailable("internal requests have ended".into()))?;
         drop(requests);
         match timeout(LONGEST, received).await {
             Ok(Ok(response)) => response.map(Some),
-            Ok(Err(_)) => Err(Error::Unavailable("a request from inside was cut off".into())),
+            Ok(Err(_)) => Err(Error::Unavailable("an internal request was cut off".into())),
             Err(_) => Ok(None),
         }
     }

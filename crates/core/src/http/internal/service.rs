@@ -1,4 +1,4 @@
-//! The thread that serves requests from inside. The services of actix-web can't move between threads, so that it has a runtime of its own.
+//! The thread that serves internal requests. The services of actix-web can't move between threads, so that it has a runtime of its own.
 
 use std::io;
 use std::thread::{self, JoinHandle};
@@ -58,7 +58,7 @@ async fn serve(runtime: Runtime, mut pending: UnboundedReceiver<PendingRequest>)
             .default_service(web::to(not_found));
     });
     let Ok(service) = app.into_factory().new_service(AppConfig::default()).await else {
-        tracing::error!("could not serve requests from inside");
+        tracing::error!("could not serve internal requests");
         return;
     };
     let slots = ThreadSlots {
@@ -135,7 +135,7 @@ where
 }
 
 fn to_http(request: InternalRequest) -> Result<Request> {
-    let invalid = || Error::internal("a request from inside has an invalid path or header");
+    let invalid = || Error::internal("an internal request has an invalid path or header");
     let mut http = Request::new();
     let head = http.head_mut();
     head.method = request.method;

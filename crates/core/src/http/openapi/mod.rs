@@ -130,9 +130,9 @@ fn references(value: &Value) -> BTreeSet<String> {
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {
         match value {
-            Value::Object(members) => {
-                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
-                rest.extend(members.values());
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                rest.extend(fields.values());
             }
             Value::Array(items) => rest.extend(items),
             _ => {}
@@ -224,8 +224,8 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
         responses.insert(status.to_string(), rejections::response(status, info, schemas));
     }
     operation["responses"] = Value::Object(responses);
-    if let Value::Object(members) = &mut operation {
-        members.retain(|_, value| !value.is_null());
+    if let Value::Object(fields) = &mut operation {
+        fields.retain(|_, value| !value.is_null());
     }
     operation
 }
@@ -252,8 +252,8 @@ fn complete(response: &mut Value, info: &EndpointInfo, schemas: &mut Schemas) {
     if info.page.is_some() {
         add_page(response);
     }
-    if let Value::Object(members) = response {
-        members.retain(|_, value| !value.is_null());
+    if let Value::Object(fields) = response {
+        fields.retain(|_, value| !value.is_null());
     }
 }
 

@@ -31,7 +31,7 @@ impl Declaration<'_> {
     }
 
     /// Bounds the concurrency of the endpoint. After the body was read, the request reserves a queue position, unless the client is known to be
-    /// over a limit. If the queue is full, nothing is counted, so that the rejection costs next to nothing; otherwise the limits by address are
+    /// over a limit. If the queue is full, nothing is counted, so that the rejection costs almost nothing; otherwise the limits by address are
     /// counted before the request waits for its permit. The handler takes the permit ([`Call::admitted`](crate::context::Call::admitted));
     /// otherwise the end of the request releases it.
     pub fn admitted_by(self, admission: Admission) -> Self {

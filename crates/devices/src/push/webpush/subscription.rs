@@ -33,7 +33,7 @@ impl Subscription {
     /// Reads a subscription.
     ///
     /// # Errors
-    /// The rule that the text breaks. It contains nothing of the text.
+    /// The rule that the text violates. It contains nothing of the text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let document: Document = serde_json::from_str(text)
             .map_err(|_| "must be the JSON of a PushSubscription: {endpoint, keys: {p256dh, auth}}".to_owned())?;

@@ -90,6 +90,9 @@ async fn change(tx: &mut Tx<'_>, ids: &[Uuid], number: i32) -> Result<()> {
         .await?;
     let has = |requested: &str| names.iter().any(|name| name == requested);
     assert!(!has("bomb"), "a bomb goes off, on purpose");
+    if has("fixed") {
+        tx.cannot_be_undone();
+    }
     if has("abyss") {
         std::future::pending::<()>().await;
     }
