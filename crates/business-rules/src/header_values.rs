@@ -31,8 +31,8 @@ pub(crate) const REDACTED: &str = "[redacted]";
 /// The member of an action's header that names a sealed value.
 const SEALED: &str = "sealed";
 
-/// The opened values of a batch of webhooks.
-pub(crate) type OpenedValues = BTreeMap<Uuid, SecretSlice<u8>>;
+/// The opened values of a batch of webhooks; `None` for a value that can't be opened.
+pub(crate) type OpenedValues = BTreeMap<Uuid, Option<SecretSlice<u8>>>;
 
 /// Returns the value of a header that names a sealed value.
 pub(crate) fn reference(id: Uuid) -> Value {
@@ -277,7 +277,7 @@ async fn store(tx: &mut Tx<'_>, new: Vec<(Uuid, String)>) -> Result<()> {
 /// Opens the values that these headers name. A value that does not exist any more is left out.
 ///
 /// # Errors
-/// When the database can't be reached, or the key of a value is not configured.
+/// When the database can't be reached.
 pub(crate) async fn open<'a>(
     call: &Call,
     tenant: Uuid,
@@ -303,6 +303,12 @@ pub(crate) async fn open<'a>(
         .await?;
     drop(connection);
     let vault = call.platform().vault();
-    let open = |(id, sealed): (Uuid, Vec<u8>)| Ok((id, vault.open(tenant, HEADER_VALUE.of(id), &sealed)?));
-    rows.into_iter().map(open).collect()
+    let open = |(id, sealed): (Uuid, Vec<u8>)| {
+        let opened = vault.open(tenant, HEADER_VALUE.of(id), &sealed);
+        let opened = opened.inspect_err(|error| {
+            tracing::error!(%error, header_value.id = %id, "the value of a header can't be opened");
+        });
+        (id, opened.ok())
+    };
+    Ok(rows.into_iter().map(open).collect())
 }

@@ -242,15 +242,27 @@ impl Images {
         self.0.renderings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Joins the computation of an image, or begins it. It goes on in a task of its own, so that it survives the request that began it.
+    /// Joins the computation of an image, or begins it.
     fn shared(&self, source: &Source, variant: Variant, requester: Requester) -> Rendering {
+        let (inner, source) = (Arc::clone(&self.0), source.clone());
+        self.join(variant, async move { inner.render(&source, variant, requester).await })
+    }
+
+    /// Joins the computation of an image, or begins it with this work. It goes on in a task of its own, so that it survives the request that began it.
+    fn join<F>(&self, variant: Variant, work: F) -> Rendering
+    where
+        F: Future<Output = Outcome> + Send + 'static,
+    {
         let mut renderings = self.renderings();
         if let Some(rendering) = renderings.get(&variant) {
             return rendering.clone();
         }
-        let (inner, source) = (Arc::clone(&self.0), source.clone());
+        let images = self.clone();
         let task = tokio::spawn(async move {
-            let rendered = tokio::time::timeout(DEADLINE, inner.render(&source, variant, requester)).await;
+            // Created by the task: a runtime that shuts down drops it at once, while the mutex is locked.
+            let under_way = UnderWay { images, variant };
+            let inner = &under_way.images.0;
+            let rendered = tokio::time::timeout(DEADLINE, work).await;
             let outcome = rendered.unwrap_or(Err(Error::RenderBusy));
             if let Err(error) = outcome
                 && !matches!(error, Error::RenderBusy | Error::UnreadableAtPresent)
@@ -259,11 +271,6 @@ impl Images {
             }
             let word = if outcome.is_ok() { "rendered" } else { "failed" };
             metrics::counter!("attachments_renders_total", "outcome" => word).increment(1);
-            inner
-                .renderings
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&variant);
             outcome
         });
         let rendering = task
@@ -272,6 +279,18 @@ impl Images {
             .shared();
         renderings.insert(variant, rendering.clone());
         rendering
+    }
+}
+
+/// A computation that requests can join until its task ends, even by a panic.
+struct UnderWay {
+    images: Images,
+    variant: Variant,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.images.renderings().remove(&self.variant);
     }
 }
 
@@ -315,4 +334,32 @@ impl Inner {
 #[expect(clippy::disallowed_methods, reason = "measures a duration; no business code sees it")]
 fn started() -> std::time::Instant {
     std::time::Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size::CropType;
+    use super::*;
+
+    #[tokio::test]
+    async fn an_image_is_computed_again_after_a_panic() {
+        let images = Images::new(&AttachmentsConfig::default(), std::env::temp_dir());
+        let size = ImageBox {
+            width: Some(10),
+            height: None,
+            crop: CropType::Cover,
+        };
+        let variant = Variant {
+            tenant: Uuid::from_u128(1),
+            id: Uuid::from_u128(2),
+            size,
+        };
+
+        let first = images.join(variant, async { panic!("a defect") }).await;
+        let second = images.join(variant, async { Ok(Bytes::from_static(b"image")) }).await;
+
+        assert_eq!(first, Err(Error::RenderFailed));
+        assert_eq!(second, Ok(Bytes::from_static(b"image")));
+        assert!(images.renderings().is_empty());
+    }
 }

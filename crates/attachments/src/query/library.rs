@@ -302,13 +302,13 @@ with recursive every (tag) as (
 used as (select e.tag from every e where e.tag is not null limit $3)"
 );
 
-/// Reads each tag of each file once. A sub-query for the organizations `$4`, because they are hashed then, whatever their number; an array would be
-/// searched from its beginning for each row.
+/// Reads each tag of each file once. The organizations `$4` are a sub-query, because PostgreSQL hashes them then; it would search an array from its
+/// beginning for each row. With `is true` it is no join: PostgreSQL expects few organizations, and would compare each row with each of them.
 const TAGS_OF_ORGANIZATIONS_AND_PARTITIONS: &str = and_partitions!(
     "\
 with used as (
     select distinct t.tag from attachments_tags t
-    where t.tenant_id = $1 and t.organization_id in (select unnest($4::uuid[]))
+    where t.tenant_id = $1 and (t.organization_id in (select unnest($4::uuid[]))) is true
     order by t.tag limit $3
 )"
 );

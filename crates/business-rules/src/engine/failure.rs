@@ -19,7 +19,7 @@ pub(crate) struct FailedRule {
     id: Uuid,
     key: String,
     name: String,
-    organization: Option<Uuid>,
+    pub(crate) organization: Option<Uuid>,
 }
 
 impl From<&CompiledRule> for FailedRule {
@@ -67,6 +67,25 @@ pub(crate) async fn report(
     reason: &str,
     leavings: &mut Leavings,
 ) -> Result<()> {
+    let recipients = managers(connection, tenant, rule.organization).await?;
+    announce(rule, reason, recipients, leavings);
+    Ok(())
+}
+
+/// Returns the users who manage rules in this organization; `None`: in the whole tenant.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn managers(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    organization: Option<Uuid>,
+) -> Result<Vec<Uuid>> {
+    recipients::holders(connection, tenant, acl::MANAGE, organization).await
+}
+
+/// Announces the failure of a rule, and notifies these users.
+pub(crate) fn announce(rule: &FailedRule, reason: &str, recipients: Vec<Uuid>, leavings: &mut Leavings) {
     let event = Event::new("business_rules.rule.execution_failed", rule.id)
         .with("ruleId", rule.key.clone())
         .with("reason", reason)
@@ -81,7 +100,5 @@ pub(crate) async fn report(
             .with("rule", rule.name.clone())
             .with("reason", reason)
     };
-    let recipients = recipients::holders(connection, tenant, acl::MANAGE, rule.organization).await?;
     leavings.notifications.push(RuleNotice { new, recipients });
-    Ok(())
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::recipients::{self, NamedUsers, RecipientsLeft};
 use super::redact::redacted;
-use super::{RuleRun, RunSubject, Trigger};
+use super::{PlannedNotification, RuleRun, RunSubject, Trigger};
 use crate::action::Severity;
 use crate::compiled::{self, TenantRules};
 use crate::condition::reference::RunUser;
@@ -67,6 +67,16 @@ pub(crate) struct Leavings {
     pub(crate) webhooks: Vec<NewDelivery>,
 }
 
+impl Leavings {
+    /// Adds what a further run leaves.
+    pub(crate) fn add(&mut self, further: Self) {
+        self.rows.extend(further.rows);
+        self.notifications.extend(further.notifications);
+        self.events.extend(further.events);
+        self.webhooks.extend(further.webhooks);
+    }
+}
+
 /// The circumstances of a run that its rows of the log contain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
@@ -99,19 +109,52 @@ pub(crate) async fn settle(
     left: &mut RecipientsLeft,
 ) -> Result<Leavings> {
     let tenant = about.subject.tenant;
+    let found = find_named(connection, tenant, &planned(runs.iter())).await?;
+    let read;
+    let rules = if found.is_some() && about.rules.is_none() {
+        read = compiled::rules_of(connection, call, tenant).await?;
+        Some(&*read)
+    } else {
+        about.rules
+    };
+    let about = About { rules, ..about };
+    Ok(settle_found(call, about, runs, found.as_ref(), left))
+}
+
+/// Returns the notifications of runs.
+pub(crate) fn planned<'a>(runs: impl Iterator<Item = &'a RuleRun>) -> Vec<&'a PlannedNotification> {
+    runs.flat_map(|run| &run.notifications).collect()
+}
+
+/// Finds the users whom notifications name, with one statement; `None` if there are no notifications.
+///
+/// # Errors
+/// When the database can't be reached.
+pub(crate) async fn find_named(
+    connection: &mut AsyncPgConnection,
+    tenant: Uuid,
+    planned: &[&PlannedNotification],
+) -> Result<Option<NamedUsers>> {
+    if planned.is_empty() {
+        return Ok(None);
+    }
+    let found = recipients::find(connection, tenant, planned.iter().copied()).await?;
+    Ok(Some(found))
+}
+
+/// Completes the results of runs, and prepares what the transaction writes. `found` has the users whom their notifications name; the rules of `about`
+/// decide who of them is notified.
+pub(crate) fn settle_found(
+    call: &Call,
+    about: About<'_>,
+    runs: &mut [RuleRun],
+    found: Option<&NamedUsers>,
+    left: &mut RecipientsLeft,
+) -> Leavings {
     let mut leavings = Leavings::default();
-    if runs.iter().any(|run| !run.notifications.is_empty()) {
-        let planned = runs.iter().flat_map(|run| &run.notifications);
-        let found = recipients::find(connection, tenant, planned).await?;
-        let read;
-        let rules = if let Some(rules) = about.rules {
-            rules
-        } else {
-            read = compiled::rules_of(connection, call, tenant).await?;
-            &*read
-        };
+    if let (Some(found), Some(rules)) = (found, about.rules) {
         for run in runs.iter_mut() {
-            let notices = notifications(run, &found, rules, about.subject, left);
+            let notices = notifications(run, found, rules, about.subject, left);
             leavings.notifications.extend(notices);
         }
     }
@@ -128,7 +171,7 @@ pub(crate) async fn settle(
         }));
         leavings.rows.push(row(about, run, &mut contexts));
     }
-    Ok(leavings)
+    leavings
 }
 
 /// Finds the recipients of all notifications of a dry run with one statement, and completes the results.

@@ -1,6 +1,7 @@
 //! What validated changes leave: rows of the log, notifications, events, webhooks, calls of the platform, and the header with messages.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use backoffice_core::command::Tx;
 use backoffice_core::{Call, Result};
@@ -8,18 +9,20 @@ use diesel_async::AsyncPgConnection;
 use serde_json::Value;
 
 use super::GuardRun;
+use crate::compiled;
+use crate::engine::failure::FailedRule;
 use crate::engine::recipients::RecipientsLeft;
 use crate::engine::settle::{self, About, LOG, Leavings};
-use crate::engine::{TOO_DEEP, failure};
+use crate::engine::{PlannedNotification, TOO_DEEP, failure};
 use crate::platform_calls::{self, QueuedCall};
 use crate::webhooks::{NewDelivery, queue};
 
 /// Largest header with messages, in bytes.
 const LARGEST_HEADER: usize = 4096;
 
-/// Writes what guards leave of allowed changes, together with them.
+/// Writes what guards leave of allowed changes, together with them. The number of statements does not grow with the changes.
 pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) -> Result<()> {
-    let (ctx, now) = (tx.context(), tx.now());
+    let (ctx, now, tenant) = (tx.context(), tx.now(), tx.tenant());
     let messages: Vec<Value> = guard_runs
         .iter()
         .flat_map(|guard_run| guard_run.outcome.messages())
@@ -27,35 +30,45 @@ pub(crate) async fn write_allowed(tx: &mut Tx<'_>, guard_runs: Vec<GuardRun>) ->
     if !messages.is_empty() {
         tx.response_header("x-rule-messages", header(&messages));
     }
-    let (mut rows, mut webhooks, mut calls) = (Vec::new(), Vec::new(), Vec::new());
-    let mut left = RecipientsLeft::default();
+    let found = settle::find_named(tx.conn(), tenant, &planned(&guard_runs)).await?;
+    let (mut all, mut calls) = (Leavings::default(), Vec::new());
+    let (mut left, mut managers) = (RecipientsLeft::default(), HashMap::new());
     for mut guard_run in guard_runs {
         let mut runs = std::mem::take(&mut guard_run.outcome.runs);
-        let (tenant, run, depth) = (guard_run.tenant, guard_run.run, guard_run.depth);
+        let (run, depth) = (guard_run.run, guard_run.depth);
         calls.extend(
             runs.iter_mut()
                 .flat_map(|one| QueuedCall::take(one, tenant, run, depth)),
         );
         let about = guard_run.about(now);
-        let mut leavings = settle::settle(tx.conn(), ctx.call(), about, &mut runs, &mut left).await?;
+        let mut leavings = settle::settle_found(ctx.call(), about, &mut runs, found.as_ref(), &mut left);
         for one in runs.iter().filter(|one| one.is_too_deep()) {
-            failure::report(tx.conn(), tenant, &(&*one.rule).into(), TOO_DEEP, &mut leavings).await?;
+            let rule = FailedRule::from(&*one.rule);
+            let recipients = match managers.entry(rule.organization) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => vacant.insert(failure::managers(tx.conn(), tenant, rule.organization).await?),
+            };
+            failure::announce(&rule, TOO_DEEP, recipients.clone(), &mut leavings);
         }
-        rows.extend(leavings.rows);
-        webhooks.extend(leavings.webhooks);
-        for new in settle::to_send(&leavings.notifications) {
-            backoffice_notifications::send(tx, &new).await?;
-        }
-        for event in leavings.events {
-            tx.emit(event);
-        }
+        all.add(leavings);
     }
-    settle::write_rows(tx.conn(), &rows).await?;
-    share_batch(&mut webhooks);
-    queue(tx, &webhooks).await?;
+    for new in settle::to_send(&all.notifications) {
+        backoffice_notifications::send(tx, &new).await?;
+    }
+    for event in all.events {
+        tx.emit(event);
+    }
+    settle::write_rows(tx.conn(), &all.rows).await?;
+    share_batch(&mut all.webhooks);
+    queue(tx, &all.webhooks).await?;
     platform_calls::enqueue(tx, &calls).await?;
     tx.changed(LOG);
     Ok(())
+}
+
+/// Returns the notifications of all rules.
+fn planned(guard_runs: &[GuardRun]) -> Vec<&PlannedNotification> {
+    settle::planned(guard_runs.iter().flat_map(|guard_run| &guard_run.outcome.runs))
 }
 
 /// Lets one job send all webhooks of a transaction.
@@ -77,18 +90,19 @@ pub(super) async fn write_blocked(
         return Ok(());
     };
     let (mut all, mut left) = (Leavings::default(), RecipientsLeft::default());
+    let found = settle::find_named(connection, tenant, &planned(&guard_runs)).await?;
+    // The rules of the command may have a tree of organizations that was rolled back.
+    let rules = match &found {
+        Some(_) => Some(compiled::rules_of(connection, &call, tenant).await?),
+        None => None,
+    };
     for mut guard_run in guard_runs {
         let mut runs = std::mem::take(&mut guard_run.outcome.runs);
-        // The rules of the command may have a tree of organizations that was rolled back.
         let about = About {
-            rules: None,
+            rules: rules.as_deref(),
             ..guard_run.about(call.now)
         };
-        let leavings = settle::settle(connection, &call, about, &mut runs, &mut left).await?;
-        all.rows.extend(leavings.rows);
-        all.notifications.extend(leavings.notifications);
-        all.events.extend(leavings.events);
-        all.webhooks.extend(leavings.webhooks);
+        all.add(settle::settle_found(&call, about, &mut runs, found.as_ref(), &mut left));
     }
     share_batch(&mut all.webhooks);
     settle::write_last(connection, &call, tenant, &all).await

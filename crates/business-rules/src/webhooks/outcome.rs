@@ -33,6 +33,8 @@ pub(crate) enum Outcome {
     Rejected,
     /// The request could not be created: no attempt will succeed.
     Invalid,
+    /// A secret of the request can't be opened: no attempt will succeed with the present keys.
+    UnreadableSecret,
     /// The tenant was deleted: the request is not sent. This is no attempt.
     TenantDeleted,
     /// There was no response, for this reason.
@@ -91,6 +93,7 @@ impl Outcome {
                 return state("failed", Some("egress_refused".to_owned()));
             }
             Self::Invalid => return state("failed", Some("invalid_request".to_owned())),
+            Self::UnreadableSecret => return state("failed", Some("unreadable_secret".to_owned())),
             Self::NoResponse(reason) => (reason.to_owned(), None),
             Self::Response { status, retry_after } => {
                 let error = format!("status_{status}");

@@ -17,14 +17,13 @@ use crate::model::WEBHOOK_SECRET;
 use crate::query::webhooks::secrets_in_scope;
 use crate::schema::business_rules_webhook_secrets as secrets;
 
-/// The live secrets of a tenant.
+/// The live secrets of a tenant that could be opened.
 pub(super) struct Signer(Vec<hmac::Key>);
 
 impl Signer {
     /// Opens the live secrets of a tenant. The first one is created if there is none.
     pub(super) async fn of(call: &Call, tenant: Uuid) -> Result<Self> {
-        let live = Self::open(call, tenant).await?;
-        if !live.0.is_empty() {
+        if let Some(live) = Self::open(call, tenant).await? {
             return Ok(live);
         }
         let identity = Identity::limited("webhooks".to_owned(), tenant, None, &[acl::MANAGE.id.to_owned()]);
@@ -32,12 +31,16 @@ impl Signer {
         let command = CreateWebhookSecret::first(&ctx, tenant);
         match RequestContext::execute(&ctx, &command, |()| Json(Done::OK)).await {
             // Another worker, or a user, was faster.
-            Ok(_) | Err(Error::Rejected(_)) => Self::open(call, tenant).await,
+            Ok(_) | Err(Error::Rejected(_)) => {
+                let live = Self::open(call, tenant).await?;
+                live.ok_or_else(|| Error::internal("a tenant has no secret for webhooks"))
+            }
             Err(error) => Err(error),
         }
     }
 
-    async fn open(call: &Call, tenant: Uuid) -> Result<Self> {
+    /// Opens the live secrets of a tenant; `None` if it has none. A secret that can't be opened is left out.
+    async fn open(call: &Call, tenant: Uuid) -> Result<Option<Self>> {
         let scope = Scope::tenant(tenant);
         let connection = call.database().read_briefly(&scope).await?;
         let rows = secrets_in_scope(&scope)
@@ -46,20 +49,25 @@ impl Signer {
             .select((secrets::id, secrets::secret));
         let rows: Vec<(Uuid, Option<Vec<u8>>)> = rows.load(&mut &**connection).await?;
         drop(connection);
-        let vault = call.platform().vault();
-        let mut keys = Vec::with_capacity(rows.len());
-        for (id, sealed) in rows {
-            let opened = vault.open(tenant, WEBHOOK_SECRET.of(id), sealed.as_deref().unwrap_or_default())?;
-            keys.push(hmac::Key::new(hmac::HMAC_SHA256, opened.expose_secret()));
+        if rows.is_empty() {
+            return Ok(None);
         }
-        Ok(Self(keys))
+        let vault = call.platform().vault();
+        let open = |(id, sealed): (Uuid, Option<Vec<u8>>)| {
+            let opened = vault.open(tenant, WEBHOOK_SECRET.of(id), sealed.as_deref().unwrap_or_default());
+            let opened = opened.inspect_err(|error| {
+                tracing::error!(%error, webhook_secret.id = %id, "a secret for webhooks can't be opened");
+            });
+            Some(hmac::Key::new(hmac::HMAC_SHA256, opened.ok()?.expose_secret()))
+        };
+        Ok(Some(Self(rows.into_iter().filter_map(open).collect())))
     }
 
-    /// Returns the header with one signature for each secret.
-    pub(super) fn sign(&self, id: Uuid, seconds: i64, body: &str) -> String {
+    /// Returns the header with one signature for each secret; `None` if no secret could be opened.
+    pub(super) fn sign(&self, id: Uuid, seconds: i64, body: &str) -> Option<String> {
         let content = format!("{id}.{seconds}.{body}");
         let signature = |key: &hmac::Key| format!("v1,{}", STANDARD.encode(hmac::sign(key, content.as_bytes())));
         let signatures: Vec<String> = self.0.iter().map(signature).collect();
-        signatures.join(" ")
+        (!signatures.is_empty()).then(|| signatures.join(" "))
     }
 }

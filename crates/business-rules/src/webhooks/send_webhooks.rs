@@ -72,21 +72,32 @@ async fn attempt<'a>(
     now: Timestamp,
 ) -> (&'a Due, Outcome) {
     let outcome = match request(signer, opened, due, now) {
-        Some(request) => sender.send(request, now).await,
-        None => Outcome::Invalid,
+        Ok(request) => sender.send(request, now).await,
+        Err(outcome) => outcome,
     };
     (due, outcome)
 }
 
-/// Returns the signed request; `None` if an address or a header of the delivery is not valid, or a sealed value does not exist any more.
-fn request(signer: &Signer, opened: &OpenedValues, due: &Due, now: Timestamp) -> Option<Request<Vec<u8>>> {
+/// Returns the signed request.
+///
+/// # Errors
+/// [`Outcome::Invalid`] if an address or a header of the delivery is not valid, or a sealed value does not exist any more;
+/// [`Outcome::UnreadableSecret`] if a sealed value or all secrets for signatures can't be opened.
+fn request(
+    signer: &Signer,
+    opened: &OpenedValues,
+    due: &Due,
+    now: Timestamp,
+) -> std::result::Result<Request<Vec<u8>>, Outcome> {
     let seconds = now.get().unix_timestamp();
+    let signature = signer.sign(due.id, seconds, &due.body);
+    let signature = signature.ok_or(Outcome::UnreadableSecret)?;
     let mut request = Request::builder()
         .method(due.method.as_str())
         .uri(due.url.as_str())
         .header("webhook-id", due.id.to_string())
         .header("webhook-timestamp", seconds)
-        .header("webhook-signature", signer.sign(due.id, seconds, &due.body));
+        .header("webhook-signature", signature);
     let own = due.headers.as_object();
     let is_set = |name: &str| own.is_some_and(|own| own.contains_key(name));
     if !is_set(CONTENT_TYPE.as_str()) && !due.body.is_empty() {
@@ -98,15 +109,22 @@ fn request(signer: &Signer, opened: &OpenedValues, due: &Due, now: Timestamp) ->
     for (name, value) in own.into_iter().flatten() {
         let value = match header_values::referenced(value) {
             Some(id) => {
-                let mut secret = HeaderValue::from_bytes(opened.get(&id)?.expose_secret()).ok()?;
+                let opened = opened.get(&id).ok_or(Outcome::Invalid)?;
+                let opened = opened.as_ref().ok_or(Outcome::UnreadableSecret)?;
+                let secret = HeaderValue::from_bytes(opened.expose_secret());
+                let mut secret = secret.map_err(|_| Outcome::Invalid)?;
                 secret.set_sensitive(true);
                 secret
             }
-            None => HeaderValue::from_str(value.as_str()?).ok()?,
+            None => {
+                let text = value.as_str().ok_or(Outcome::Invalid)?;
+                HeaderValue::from_str(text).map_err(|_| Outcome::Invalid)?
+            }
         };
         request = request.header(name, value);
     }
-    request.body(due.body.clone().into_bytes()).ok()
+    let body = due.body.clone().into_bytes();
+    request.body(body).map_err(|_| Outcome::Invalid)
 }
 
 impl SendWebhooks {

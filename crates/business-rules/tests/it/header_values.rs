@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::fixture::{EXECUTE, RULES, action, fixture_with, last_write, rule, with};
 use crate::receiver::Receiver;
-use crate::webhooks::LOCAL;
+use crate::webhooks::{LOCAL, deliveries};
 
 const FIRST: &str = "Bearer first-2Fq9";
 const SECOND: &str = "Bearer second-8Lw3";
@@ -22,11 +22,16 @@ fn calling(url: &str, authorization: &Value) -> Value {
     json!([action("CALL_WEBHOOK", json!({"url": url, "headers": headers}))])
 }
 
-/// Executes the rule and returns the header that the receiver got.
-async fn sent(fixture: &TwoTenants, receiver: &Receiver) -> String {
+/// Executes the rule.
+async fn execute(fixture: &TwoTenants) {
     let input = json!({"entityType": "x.y", "data": {"n": 7}});
     let (status, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
     assert_eq!(status, 200, "{body}");
+}
+
+/// Executes the rule and returns the header that the receiver got.
+async fn sent(fixture: &TwoTenants, receiver: &Receiver) -> String {
+    execute(fixture).await;
     fixture.app.run_jobs().await;
     let received = receiver.received();
     let last = received.last().expect("a request");
@@ -73,6 +78,108 @@ async fn secret_headers_are_sealed_and_sent() {
     assert_eq!(shown(&fixture, id).await, redacted);
     assert!(!is_stored(&fixture, "first-2Fq9").await);
     assert!(is_stored(&fixture, "n {{n}}").await, "the search finds what is stored");
+}
+
+/// Creates a rule with a webhook that has a secret header and one that has none, and executes it.
+async fn queue_with_and_without_secret(fixture: &TwoTenants, receiver: &Receiver) {
+    let plain = action("CALL_WEBHOOK", json!({"url": receiver.url("/plain")}));
+    let mut actions = calling(&receiver.url("/secret"), &json!(FIRST));
+    actions.as_array_mut().expect("a list").push(plain);
+    let body = with(rule("hook", "ACTION", "x.y"), json!({"successActions": actions}));
+    fixture.create(RULES, body).await;
+    execute(fixture).await;
+}
+
+/// Changes the last byte of sealed values, so that no key opens them. The same change again restores them.
+async fn spoil(fixture: &TwoTenants, table: &str, column: &str) {
+    let last = format!("length({column}) - 1");
+    let sql = format!("update {table} set {column} = set_byte({column}, {last}, get_byte({column}, {last}) # 1)");
+    assert_eq!(fixture.app.sql(&sql).await, 1);
+}
+
+/// Returns address, status, attempts and error of the deliveries.
+async fn states(fixture: &TwoTenants) -> Vec<(String, Value)> {
+    let mut states: Vec<(String, Value)> = Vec::new();
+    for one in deliveries(fixture).await {
+        let url = one["url"].as_str().unwrap_or_default();
+        let path = url.rsplit('/').next().unwrap_or_default().to_owned();
+        states.push((path, json!([one["status"], one["attempts"], one["error"]])));
+    }
+    states.sort_by(|left, right| left.0.cmp(&right.0));
+    states
+}
+
+#[actix_web::test]
+async fn a_header_that_can_not_be_opened_fails_its_own_webhook_only() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    queue_with_and_without_secret(&fixture, &receiver).await;
+    spoil(&fixture, "business_rules_header_values", "value").await;
+
+    fixture.app.run_jobs().await;
+
+    let of_secret = json!(["failed", 1, "unreadable_secret"]);
+    assert_eq!(
+        states(&fixture).await,
+        [
+            ("plain".to_owned(), json!(["sent", 1, null])),
+            ("secret".to_owned(), of_secret)
+        ]
+    );
+    let paths: Vec<String> = receiver.received().into_iter().map(|request| request.path).collect();
+    assert_eq!(paths, ["/plain"]);
+    let sql = "select payload->>'reason' as reason from core_outbox_events where name = 'business_rules.rule.execution_failed'";
+    assert_eq!(
+        fixture.app.rows(sql).await,
+        [json!({"reason": "webhook: unreadable_secret"})]
+    );
+
+    spoil(&fixture, "business_rules_header_values", "value").await;
+    let failed = deliveries(&fixture).await;
+    let failed = failed.iter().find(|one| one["status"] == "failed").expect("a failure");
+    let id = failed["id"].as_str().unwrap_or_default();
+    let retry = format!("/business_rules/webhook-deliveries/{id}/retry");
+    assert_eq!(
+        fixture.app.post(&fixture.a.token, &retry, Value::Null).await.0,
+        200,
+        "sent again once the keys are back"
+    );
+    fixture.app.run_jobs().await;
+    let received = receiver.received();
+    assert_eq!(received[1].header("authorization"), FIRST);
+}
+
+#[actix_web::test]
+async fn a_signing_secret_that_can_not_be_opened_fails_webhooks_unless_there_is_another_one() {
+    let (fixture, receiver) = (fixture_with(LOCAL).await, Receiver::start().await);
+    let secrets = "/business_rules/webhook-secrets";
+    assert_eq!(fixture.app.post(&fixture.a.token, secrets, Value::Null).await.0, 201);
+    spoil(&fixture, "business_rules_webhook_secrets", "secret").await;
+
+    queue_with_and_without_secret(&fixture, &receiver).await;
+    fixture.app.run_jobs().await;
+
+    let failed = json!(["failed", 1, "unreadable_secret"]);
+    assert_eq!(
+        states(&fixture).await,
+        [("plain".to_owned(), failed.clone()), ("secret".to_owned(), failed)]
+    );
+    assert_eq!(
+        fixture.app.count("business_rules_webhook_secrets").await,
+        1,
+        "none is created"
+    );
+
+    let (status, second) = fixture.app.post(&fixture.a.token, secrets, Value::Null).await;
+    assert_eq!(status, 201, "{second}");
+    let second = second["secret"].as_str().expect("a secret");
+    execute(&fixture).await;
+    fixture.app.run_jobs().await;
+    let received = receiver.received();
+    assert_eq!(received.len(), 2);
+    for request in received {
+        assert_eq!(request.verified_by(&[second]), 1);
+        assert_eq!(request.header("webhook-signature").split(' ').count(), 1);
+    }
 }
 
 #[actix_web::test]

@@ -246,7 +246,8 @@ async fn what_rules_need_is_read_once_for_all_records() {
     let rejected = json!({"operator": "NOT", "rules": [
         condition("label", "=", json!("{{user.email}}")), condition("label", "=", json!("{{localToday}}")),
     ]});
-    let fields = json!({"conditionExpression": rejected});
+    // What it leaves is written once, too.
+    let fields = json!({"conditionExpression": rejected, "successActions": [notify("admin@alpha.test")]});
     fixture.create(RULES, with(rule("facts", "GUARD", STAGE), fields)).await;
     let count = async |pipeline: &Pipeline| {
         let (reordered, statements) = fixture.app.count_statements(pipeline.reverse(&fixture)).await;

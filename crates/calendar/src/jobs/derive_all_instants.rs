@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use actix_web::http::StatusCode;
 use backoffice_core::http::Json;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
@@ -27,6 +28,9 @@ pub(crate) struct DeriveAllInstants {
     version: String,
     /// Tenant and id of the last organization that is done.
     after: Option<(Uuid, Uuid)>,
+    /// Whether the command was rejected for an organization that exists. The version is then not stored, so that the next start derives again.
+    #[serde(default)]
+    is_incomplete: bool,
 }
 
 /// Enqueues the job if the stored instants were derived with an older database.
@@ -72,6 +76,7 @@ pub async fn derive_if_newer(call: &Call, version: &str) -> Result<bool> {
     let job = DeriveAllInstants {
         version: version.to_owned(),
         after: None,
+        is_incomplete: false,
     };
     let job = NewJob::of_system(PLATFORM_TENANT, job).deduplicated(format!("calendar.instants:{version}"));
     enqueue(transaction.connection(), call, &job).await?;
@@ -161,24 +166,37 @@ impl Job for DeriveAllInstants {
         }) = found
         else {
             let mut chunk = work.begin(&Scope::system()).await?;
-            store(chunk.connection(), &self.version, now).await?;
+            if self.is_incomplete {
+                tracing::error!(
+                    "not all instants were derived with the newer time zone database; the next start derives them again"
+                );
+            } else {
+                store(chunk.connection(), &self.version, now).await?;
+            }
             chunk.finish().await?;
             return Ok(Step::Done);
         };
         let context = work.context().with_scope(Scope::tenant(tenant_id));
         let command = DeriveInstants::new(organization_id);
-        match context.execute(&command, |()| Json(Value::Null)).await {
-            Ok(_) => {}
+        let is_rejected = match context.execute(&command, |()| Json(Value::Null)).await {
+            Ok(_) => false,
             // The organization was deleted meanwhile.
+            Err(Error::Rejected(rejection))
+                if rejection.status == StatusCode::NOT_FOUND && !rejection.by_interceptor =>
+            {
+                false
+            }
             Err(Error::Rejected(rejection)) => {
                 let reason = &rejection.message;
-                tracing::warn!(%reason, tenant.id = %tenant_id, organization.id = %organization_id, "instants could not be derived");
+                tracing::error!(%reason, tenant.id = %tenant_id, organization.id = %organization_id, "instants could not be derived");
+                true
             }
             Err(error) => return Err(error),
-        }
+        };
         let next = Self {
             version: self.version.clone(),
             after: Some((tenant_id, organization_id)),
+            is_incomplete: self.is_incomplete || is_rejected,
         };
         let mut chunk = work.begin(&Scope::system()).await?;
         enqueue(chunk.connection(), &call, &NewJob::of_system(PLATFORM_TENANT, next)).await?;

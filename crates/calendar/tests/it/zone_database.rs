@@ -1,13 +1,47 @@
 //! A release with a newer time zone database derives the stored instants again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use backoffice_calendar::{database_version, derive_if_newer};
-use backoffice_core::Call;
+use backoffice_core::command::{Interceptor, Verdict};
+use backoffice_core::{Call, Module};
 use uuid::Uuid;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, MODULES, builder_of};
 
 const RIGHT: [&str; 2] = ["2026-03-28T23:00:00.000Z", "2026-03-29T22:00:00.000Z"];
 const OTHER: [&str; 2] = ["2026-03-28T22:00:00.000Z", "2026-03-29T21:00:00.000Z"];
+
+/// Whether the module below rejects derivations.
+static REJECTS: AtomicBool = AtomicBool::new(true);
+
+static KEPT_INSTANTS: Module = Module {
+    name: "kept-instants",
+    requires: &["calendar"],
+    register: |registry| {
+        registry.interceptor(KEEP);
+    },
+    ..Module::EMPTY
+};
+
+const KEEP: Interceptor = Interceptor {
+    id: "kept_instants.derivations",
+    target: "calendar.working_calendar.derive",
+    priority: 100,
+    run: |_tx, _context| {
+        Box::pin(async {
+            Ok(match REJECTS.load(Ordering::Relaxed) {
+                true => Verdict::Reject {
+                    message: "Not now".to_owned(),
+                    code: None,
+                    status: None,
+                    body: None,
+                },
+                false => Verdict::Continue,
+            })
+        })
+    },
+};
 
 /// Stores the instants that another database would have given.
 async fn store_other_instants(fixture: &Fixture, window: Uuid) {
@@ -93,4 +127,25 @@ async fn a_node_with_an_older_database_leaves_the_job_to_others() {
             .len(),
         0
     );
+}
+
+#[actix_web::test]
+async fn a_rejected_derivation_is_repeated_by_the_next_start() {
+    let modules: Vec<&'static Module> = MODULES.into_iter().chain([&KEPT_INSTANTS]).collect();
+    let fixture = Fixture::without_calendar(builder_of(&modules)).await;
+    fixture.zone("Europe/Warsaw").await;
+    let window = fixture.window("2026-03-29", "2026-03-30").await;
+    store_other_instants(&fixture, window).await;
+    let versions = "calendar_zone_databases";
+
+    let rejected = start(&fixture, database_version()).await;
+    let kept = fixture.instants(window).await;
+    let stored = fixture.app.count(versions).await;
+    REJECTS.store(false, Ordering::Relaxed);
+    let repeated = start(&fixture, database_version()).await;
+
+    assert_eq!((rejected, kept, stored), (true, OTHER.map(str::to_owned), 0));
+    assert!(repeated, "the version was not stored");
+    assert_eq!(fixture.instants(window).await, RIGHT.map(str::to_owned));
+    assert_eq!(fixture.app.count(versions).await, 1);
 }
