@@ -7,7 +7,7 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::{KeyColumn, Prepared};
 use backoffice_core::list::{Page, Window, find_texts};
 use backoffice_core::{RequestContext, Result, Timestamp};
-use diesel::dsl::{IsNotNull, count_star, sql};
+use diesel::dsl::{IsNotNull, array, count_star, sql};
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{
@@ -17,7 +17,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
-use crate::foreign::{auth_roles as roles, auth_users as users};
+use crate::foreign::{auth_roles as roles, auth_users as users, users_among};
 use crate::values::{ROLE_NAMES, TeamRole, UserStatus};
 
 /// The kind of users.
@@ -112,7 +112,7 @@ pub async fn list(
         Some(_) => team_roles(connection, context).await?,
     };
     let filtered = || filtered(context, filter, found.as_deref(), &roles);
-    let rows = filtered()
+    let rows = through_organizations(context, filter, filtered())
         .order((users::name.asc().nulls_last(), users::email_norm.asc(), users::id.asc()))
         .select(TeamUser::as_select());
     let total = filtered().select(count_star());
@@ -233,6 +233,26 @@ fn filtered<'a>(
         Some(RoleFilter::None) => query.filter(holds("not ", &ROLE_NAMES)),
         None => query,
     }
+}
+
+/// Lets PostgreSQL find the disabled users of a caller with organization limits by their organizations, and sort them. It does not know how many of them
+/// are disabled, and would otherwise look for a page among all users of the tenant, in the order of the list, although there may be none.
+fn through_organizations<'a>(
+    context: &RequestContext,
+    filter: &UserFilter,
+    query: users::BoxedQuery<'a, Pg>,
+) -> users::BoxedQuery<'a, Pg> {
+    let scope = context.scope();
+    if filter.status != Some(UserStatus::Disabled) || scope.reads_organization(None) {
+        return query;
+    }
+    let disabled = users_among::table
+        .filter(scope.owns(users_among::tenant_id))
+        .filter(users_among::deleted_at.is_null())
+        .filter(scope.within(users_among::organization_id))
+        .filter(users_among::is_active.eq(false))
+        .select(users_among::id);
+    query.filter(users::id.eq_any(array::<SqlUuid, _>(disabled)))
 }
 
 /// `min` prefers `dispatcher` to `viewer` because the names sort that way. A token is an invitation until it is voided or used.

@@ -60,16 +60,6 @@ table! {
 }
 
 table! {
-    audit_resource_versions (tenant_id, id) {
-        tenant_id -> Uuid,
-        id -> Uuid,
-        resource_kind -> Text,
-        resource_id -> Text,
-        version -> BigInt,
-    }
-}
-
-table! {
     directory_tenants (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,
@@ -90,7 +80,6 @@ table! {
 allow_tables_to_appear_in_same_query!(
     audit_access_logs,
     audit_action_logs,
-    audit_resource_versions,
     directory_tenants,
     directory_organizations
 );

@@ -46,7 +46,7 @@ pub use roles::sync::sync_roles;
 pub use sessions::cache::{CacheEpoch, IdentityCache};
 pub use sessions::locale::of as locale_of;
 pub use sessions::one_time_token::{NewToken, Purpose};
-pub use sessions::revocation::{Subject, revoke};
+pub use sessions::revocation::{Subject, revoke_all};
 pub use sidebar::SidebarSettings;
 pub use sidebar::query::lock_user;
 pub use users::administration::{
@@ -54,7 +54,7 @@ pub use users::administration::{
     send_link, set_active, set_password,
 };
 pub use users::commands::{FirstConsent, FirstUser};
-pub use users::feature_holders::{find_holders, find_holders_between};
+pub use users::feature_holders::{Holders, find_holders, find_next_holders};
 pub use users::managed::{InvitedUser, change_activity, exchange_roles, is_administrator, protect_user};
 pub use users::sign_up::has_account;
 pub use users::tenant_users::{TenantUser, find_tenant_users};

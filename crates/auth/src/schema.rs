@@ -100,15 +100,6 @@ table! {
 }
 
 table! {
-    auth_revocations (tenant_id, id) {
-        tenant_id -> Uuid,
-        id -> Uuid,
-        subject_kind -> Text,
-        subject_id -> Uuid,
-    }
-}
-
-table! {
     auth_sidebar_preferences (tenant_id, id) {
         tenant_id -> Uuid,
         id -> Uuid,

@@ -277,3 +277,51 @@ async fn a_response_has_no_tag_while_an_invitation_can_still_expire() {
         assert_eq!(expired(path, &renewed.json()), json!(false), "{path}");
     }
 }
+
+#[actix_web::test]
+async fn a_caller_with_organization_limits_finds_disabled_users_of_these_only() {
+    let fixture = team().await;
+    let (first, second) = (
+        fixture.organization("First", Some(fixture.a.organization)).await,
+        fixture.organization("Second", Some(fixture.a.organization)).await,
+    );
+    fixture
+        .role("Regional", &["access.*", "auth.users.*"], Some(&[first]))
+        .await;
+    let (_, token) = fixture.user("regional@alpha.test", &["Regional"]).await;
+    let list = async |query: &str| {
+        let page = fixture.app.read(&token, &format!("{USERS}?{query}")).await;
+        let items = page["items"].as_array().expect("items").iter();
+        let emails: Vec<Value> = items.map(|item| item["email"].clone()).collect();
+        (page["total"].clone(), emails)
+    };
+
+    let none = list("status=disabled").await;
+    for (email, organization) in [
+        ("zoe@example.com", first),
+        ("gone@example.com", first),
+        ("adam@example.com", second),
+    ] {
+        let sql = format!(
+            "update auth_users set organization_id = '{organization}', is_active = false where email = '{email}'"
+        );
+        assert_eq!(fixture.app.sql(&sql).await, 1);
+    }
+
+    assert_eq!(none, (json!(0), Vec::new()));
+    let found = list("status=disabled").await;
+    assert_eq!(
+        found,
+        (json!(2), vec![json!("gone@example.com"), json!("zoe@example.com")])
+    );
+    let second_page = list("status=disabled&pageSize=1&page=2").await;
+    assert_eq!(second_page, (json!(2), vec![json!("zoe@example.com")]));
+    for (query, expected) in [
+        ("status=disabled&role=viewer", vec![json!("gone@example.com")]),
+        ("status=disabled&role=none", Vec::new()),
+        ("status=disabled&search=zoe", vec![json!("zoe@example.com")]),
+        ("status=invited", Vec::new()),
+    ] {
+        assert_eq!(list(query).await.1, expected, "{query}");
+    }
+}

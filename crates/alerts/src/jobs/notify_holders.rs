@@ -1,8 +1,7 @@
-use backoffice_auth::{find_holders, find_holders_between};
+use backoffice_auth::find_next_holders;
 use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
 use backoffice_core::{Result, Scope, Timestamp};
 use backoffice_notifications::MOST_IN_A_STATEMENT;
-use diesel_async::AsyncPgConnection;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -21,8 +20,8 @@ pub(crate) struct NotifyHolders {
     alert: Uuid,
     /// When the alert was opened or has grown, as the first batch has found it. After further growth another job notifies all users.
     occurred_at: Option<Timestamp>,
-    /// The last user of the batch before this one, then that of each batch that is left. Empty for the first batch, which divides the users.
-    ends: Vec<Uuid>,
+    /// The last user of the batch before this one.
+    after: Option<Uuid>,
 }
 
 impl Job for NotifyHolders {
@@ -35,12 +34,18 @@ impl Job for NotifyHolders {
         // The alert may have been resolved since.
         let alerts = describe(connection, &call, tenant, now, &[self.alert]).await?;
         if let Some(alert) = alerts.first().filter(|alert| self.is_about(alert)) {
-            let (users, next) = self.batch(connection, tenant, alert).await?;
+            let organization = alert.organization_id;
+            let holders = find_next_holders(connection, tenant, acl::VIEW, organization, self.after, BATCH).await?;
             if lock_alert(connection, tenant, alert.id, alert.occurred_at).await? {
-                if let Some(next) = next {
+                if let Some(last) = holders.next_after {
+                    let next = Self {
+                        alert: self.alert,
+                        occurred_at: Some(alert.occurred_at),
+                        after: Some(last),
+                    };
                     enqueue(connection, &call, &next.for_tenant(tenant)).await?;
                 }
-                notify_unread(connection, &call, tenant, alert, &users).await?;
+                notify_unread(connection, &call, tenant, alert, &holders.users).await?;
             }
         }
         chunk.finish().await?;
@@ -53,7 +58,7 @@ impl NotifyHolders {
         Self {
             alert,
             occurred_at: None,
-            ends: Vec::new(),
+            after: None,
         }
     }
 
@@ -68,35 +73,5 @@ impl NotifyHolders {
     /// Returns whether the alert has not grown since the first batch.
     fn is_about(&self, alert: &Described) -> bool {
         self.occurred_at.is_none_or(|at| at == alert.occurred_at)
-    }
-
-    /// Returns the users of this batch, and the job of the next one.
-    async fn batch(
-        &self,
-        connection: &mut AsyncPgConnection,
-        tenant: Uuid,
-        alert: &Described,
-    ) -> Result<(Vec<Uuid>, Option<Self>)> {
-        let organization = alert.organization_id;
-        let (users, ends) = match self.ends.as_slice() {
-            [after, ends @ ..] => {
-                let range = (*after, *ends.first().unwrap_or(after));
-                let users = find_holders_between(connection, tenant, acl::VIEW, organization, range).await?;
-                (users, ends.to_vec())
-            }
-            [] => {
-                let mut users = find_holders(connection, tenant, acl::VIEW, organization).await?;
-                let last = |batch: &[Uuid]| batch.last().copied();
-                let ends = users.chunks(BATCH).filter_map(last).collect();
-                users.truncate(BATCH);
-                (users, ends)
-            }
-        };
-        let next = (ends.len() > 1).then(|| Self {
-            alert: self.alert,
-            occurred_at: Some(alert.occurred_at),
-            ends,
-        });
-        Ok((users, next))
     }
 }

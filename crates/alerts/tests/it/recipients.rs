@@ -73,6 +73,33 @@ async fn users_who_have_read_an_alert_before_their_batch_get_no_notification() {
 }
 
 #[actix_web::test]
+async fn own_rights_inactive_and_deleted_users_are_considered() {
+    let fixture = Fixture::new().await;
+    alert(&fixture).await;
+    let acls = format!(
+        "insert into auth_user_acls (tenant_id, id, user_id, is_super_admin, features, organizations, created_at, updated_at)
+         select tenant_id, gen_random_uuid(), id, email = 'u3', case email when 'u4' then array['alerts.*'] else array['catalog.*'] end,
+             case email when 'u4' then array['{}'::uuid] end, now(), now()
+         from auth_users where email in ('u1', 'u2', 'u3', 'u4')",
+        fixture.a.organization
+    );
+    assert_eq!(fixture.app.sql(&acls).await, 4);
+    for change in [
+        "is_active = false where email = 'u5'",
+        "deleted_at = now() where email = 'u6'",
+    ] {
+        assert_eq!(fixture.app.sql(&format!("update auth_users set {change}")).await, 1);
+    }
+
+    fixture.app.run_jobs().await;
+
+    let of = |numbers: &str| format!("recipient_user_id in (select id from auth_users where email in ({numbers}))");
+    assert_eq!(count(&fixture, OF_CROWD).await, CROWD - 4);
+    assert_eq!(count(&fixture, &of("'u1', 'u2', 'u5', 'u6'")).await, 0);
+    assert_eq!(count(&fixture, &of("'u3', 'u4'")).await, 2);
+}
+
+#[actix_web::test]
 async fn an_alert_that_grows_between_batches_is_notified_to_all_users_again() {
     let fixture = Fixture::new().await;
     alert(&fixture).await;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use backoffice_auth::{Subject, protect_holder, revoke};
+use backoffice_auth::{Subject, protect_holder, revoke_all};
 use backoffice_core::command::{Depth, Entity, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Error, Feature, Result, Timestamp};
@@ -157,13 +157,10 @@ impl Entity for Key {
         if step.from.is_none() {
             return Ok(());
         }
-        revoke(tx, Subject::Key(step.id)).await?;
         // Keys that this key created are revoked with it.
         let tenant = tx.tenant();
-        let created_with_it = query::keys::created_with(tx.conn(), tenant, step.id).await?;
-        for key in created_with_it {
-            revoke(tx, Subject::Key(key)).await?;
-        }
-        Ok(())
+        let mut revoked = query::keys::created_with(tx.conn(), tenant, step.id).await?;
+        revoked.push(step.id);
+        revoke_all(tx, revoked.into_iter().map(Subject::Key).collect()).await
     }
 }

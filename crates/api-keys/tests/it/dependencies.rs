@@ -154,3 +154,30 @@ async fn a_deletion_revokes_the_keys_below_and_no_others() {
     assert_eq!((revoked(&second).await, revoked(&third).await), (1, 2));
     assert_eq!((revoked(&sibling).await, revoked(&other).await), (1, 0));
 }
+
+#[actix_web::test]
+async fn it_does_not_matter_how_many_keys_a_deletion_revokes() {
+    let fixture = Fixture::counting().await;
+    let mut counts = Vec::new();
+
+    for (name, below) in [("First", 1), ("One", 1), ("Many", 7)] {
+        let above = fixture.key(json!({"name": name, "roles": ["admin"]})).await.id;
+        for number in 0..below {
+            let body = json!({"name": format!("{name} {number}"), "roles": ["admin"]});
+            fixture.key(body).await;
+        }
+        let sql = format!(
+            "update api_keys_keys set created_by_kind = 'api_key', created_by_id = '{above}', creator_keys = array['{above}']::uuid[] \
+             where name like '{name} %'"
+        );
+        assert_eq!(fixture.app.sql(&sql).await, below);
+        let path = format!("{KEYS}?id={above}");
+        let ((status, _), statements) = fixture.app.count_statements(delete(&fixture, &path)).await;
+        assert_eq!(status, 200, "{name}");
+        counts.push(statements);
+    }
+
+    assert_eq!(counts[1], counts[2], "one key below, or seven");
+    let revoked = "auth_revocations where subject_kind = 'key' and subject_id in (select id from api_keys_keys)";
+    assert_eq!(fixture.app.count(revoked).await, 12);
+}

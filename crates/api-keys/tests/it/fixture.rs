@@ -6,7 +6,7 @@ use actix_web::http::Method;
 use backoffice_core::Module;
 use backoffice_test_accounts::{CONFIG, NO_LIMITS, TwoTenants};
 pub(crate) use backoffice_test_accounts::{PASSWORD, id_of, login};
-use backoffice_test_support::{TestApp, TestResponse};
+use backoffice_test_support::{TestApp, TestAppBuilder, TestResponse};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -29,17 +29,22 @@ impl Deref for Fixture {
     }
 }
 
+fn builder() -> TestAppBuilder {
+    TestApp::builder(&MODULES).config(CONFIG).config(NO_LIMITS)
+}
+
 impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::with_config("").await
     }
 
     pub(crate) async fn with_config(extra: &str) -> Self {
-        let app = TestApp::builder(&MODULES)
-            .config(CONFIG)
-            .config(NO_LIMITS)
-            .config(extra);
-        Self(TwoTenants::inside(app.build().await).await)
+        Self(TwoTenants::inside(builder().config(extra).build().await).await)
+    }
+
+    /// An application that counts statements.
+    pub(crate) async fn counting() -> Self {
+        Self(TwoTenants::inside(builder().through_proxy().build().await).await)
     }
 
     /// Creates a user of tenant A with these roles and signs them in.

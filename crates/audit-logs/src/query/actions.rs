@@ -19,8 +19,8 @@ use uuid::Uuid;
 use super::{lowest_id, organization_name, tenant_name, visible_entries};
 use crate::filter::{ActionFilter, SortField};
 use crate::foreign::{
-    audit_action_logs as logs, audit_entry_counts as counts, audit_resource_versions as versions,
-    directory_organizations as organizations, directory_tenants as tenants,
+    audit_action_logs as logs, audit_entry_counts as counts, directory_organizations as organizations,
+    directory_tenants as tenants,
 };
 use crate::visibility::{UndoableCommands, Viewer};
 
@@ -175,6 +175,12 @@ fn about<'a>(query: Boxed<'a>, viewer: Viewer<'a>, filter: &'a ActionFilter) -> 
     }
 }
 
+/// Matches an entry if it is the latest of its resource. The offset makes PostgreSQL look up the version of each entry by the index. It would join
+/// `exists` without an offset, and scan the versions of all resources for each entry if it expects few entries.
+const IS_LATEST: &str = "exists (select 1 from audit_resource_versions v \
+    where v.tenant_id = audit_action_logs.tenant_id and v.resource_kind = audit_action_logs.resource_kind \
+        and v.resource_id = audit_action_logs.resource_id and v.version = audit_action_logs.version_after offset 0)";
+
 /// Matches an entry with several resources only if it is the latest of each of them.
 const AFFECTED_ARE_LATEST: &str = "(audit_action_logs.touched is null or not exists ( \
     select 1 from jsonb_to_recordset(audit_action_logs.touched) as t (kind text, id text, \"versionAfter\" bigint) \
@@ -218,16 +224,11 @@ fn undoable<'a>(query: Boxed<'a>, viewer: Viewer<'a>) -> Boxed<'a> {
         return query.filter(dsl::sql::<Bool>("false"));
     }
     let (identity, now) = (viewer.ctx.identity(), viewer.ctx.now());
-    let latest = versions::table
-        .filter(versions::tenant_id.eq(logs::tenant_id))
-        .filter(versions::resource_kind.nullable().eq(logs::resource_kind))
-        .filter(versions::resource_id.nullable().eq(logs::resource_id))
-        .filter(versions::version.nullable().eq(logs::version_after));
     let query = query
         .filter(logs::execution_state.eq("done"))
         .filter(logs::undo_secret.is_not_null())
         .filter(logs::undo_expires_at.is_null().or(logs::undo_expires_at.gt(now)))
-        .filter(dsl::exists(latest))
+        .filter(dsl::sql::<Bool>(IS_LATEST))
         .filter(dsl::sql::<Bool>(AFFECTED_ARE_LATEST))
         .filter(dsl::sql::<Bool>(IS_PRESENT))
         .filter(dsl::sql::<Bool>(AFFECTED_ARE_PRESENT));
@@ -449,15 +450,28 @@ async fn versioned(
     if let Some(known) = known {
         list = list.filter(logs::id.le(known.id));
     }
-    let list = list.order(order(filter)).then_order_by(logs::id.desc()).select((
+    let shown = (
         ActionRow::as_select(),
         tenant_name!(logs),
         organization_name!(logs),
         number!(counting),
         times!(counting),
-    ));
+    );
+    let list = list.order(order(filter)).then_order_by(logs::id.desc());
     let skipped = known.map_or(filter.paging.start, |known| known.skipped);
-    let limited = Limited::new(list, filter.paging.size + i64::from(!filter.include_total), skipped);
+    let size = filter.paging.size + i64::from(!filter.include_total);
     let mut shared: &AsyncPgConnection = connection;
-    Ok(PreparedIf(limited, recurs(filter)).load(&mut shared).await?)
+    // The primary key finds an entry by its id within one tenant.
+    if skipped <= 1 || tenants.is_none() {
+        let limited = Limited::new(list.select(shown), size, skipped);
+        return Ok(PreparedIf(limited, recurs(filter)).load(&mut shared).await?);
+    }
+    // The ids first: PostgreSQL would look up the names beside the skipped entries too.
+    let page = list.select(logs::id).limit(size).offset(skipped);
+    let named = visible(viewer)
+        .filter(logs::id.eq_any(page))
+        .order(order(filter))
+        .then_order_by(logs::id.desc())
+        .select(shown);
+    Ok(PreparedIf(named, recurs(filter)).load(&mut shared).await?)
 }

@@ -1,8 +1,8 @@
 use actix_web::http::Method;
-use backoffice_test_support::{TestApp, UNDO, details};
+use backoffice_test_support::{TestApp, TestResponse, UNDO, details};
 use serde_json::{Value, json};
 
-use crate::sign_in::{MODULES, admin, tenant, user, worker};
+use crate::sign_in::{MODULES, admin, super_admin, tenant, user, worker};
 use crate::{ACTIONS, each, list, organization, rename};
 
 #[actix_web::test]
@@ -36,6 +36,62 @@ async fn pages_together_are_the_whole() {
         each(&app, &token, "sortDir=asc&pageSize=3&page=2", "organizationName").await,
         ["O4", "O5"]
     );
+}
+
+#[actix_web::test]
+async fn a_page_after_skipped_entries_is_a_part_of_the_whole() {
+    for builder in [
+        TestApp::builder(&MODULES),
+        TestApp::builder(&MODULES).without_tenant_predicates(),
+    ] {
+        let app = builder.through_proxy().build().await;
+        let acme = tenant(&app, "Acme").await;
+        let other = tenant(&app, "Other").await;
+        let id_of = |created: TestResponse| created.json()["id"].clone();
+        let north = id_of(organization(&app, &worker(&acme, 1), "North", Value::Null).await);
+        let far = id_of(organization(&app, &worker(&acme, 2), "Far", north.clone()).await);
+        organization(&app, &worker(&other, 1), "Elsewhere", Value::Null).await;
+        organization(&app, &worker(&acme, 1), "South", Value::Null).await;
+        rename(&app, &worker(&acme, 1), &far, "Farther").await;
+        rename(&app, &worker(&acme, 2), &north, "Norther").await;
+        let north = north.as_str().expect("an id");
+        let related = format!("resourceKind=directory.organization&resourceId={north}&includeRelated=true");
+
+        for token in [admin(&acme, ""), admin(&acme, north), super_admin(&acme)] {
+            for query in [
+                "",
+                "sortDir=asc",
+                "sortField=user",
+                "sortField=user&sortDir=asc",
+                "sortField=action&sortDir=asc",
+                "sortField=field",
+                "sortField=source",
+                "actionType=create",
+                "undoableOnly=true",
+                &related,
+            ] {
+                let whole = list(&app, &token, query).await;
+                let all = whole["items"].as_array().expect("items");
+                for (skipped, size) in [(1, 1), (2, 2), (4, 1), (3, 2), (5, 2), (30, 1)] {
+                    let rest = all.iter().skip(skipped).take(size);
+                    let expected: Vec<&Value> = rest.collect();
+                    for more in ["", "&includeTotal=false"] {
+                        let part = format!("limit={size}&offset={skipped}&{query}{more}");
+                        let page = list(&app, &token, &part).await;
+                        let items: Vec<&Value> = page["items"].as_array().expect("items").iter().collect();
+                        assert_eq!(items, expected, "{part}");
+                        assert!(!more.is_empty() || page["total"] == whole["total"], "{part}: {page}");
+                    }
+                }
+            }
+        }
+
+        let statements = async |skipped: usize| {
+            let part = format!("sortDir=asc&limit=2&offset={skipped}&includeTotal=false");
+            app.count_statements(list(&app, &admin(&acme, ""), &part)).await.1
+        };
+        assert_eq!(statements(2).await, statements(1).await);
+    }
 }
 
 #[actix_web::test]
@@ -151,6 +207,47 @@ async fn undoable_entries_are_those_where_the_caller_holds_every_feature() {
             let (status, body) = app.post(&split, UNDO, json!({"undoToken": token})).await;
             assert_eq!(status, 200, "{body}");
         }
+    }
+}
+
+#[actix_web::test]
+async fn a_caller_limited_to_organizations_finds_the_undoable_entries_in_them() {
+    for app in [
+        TestApp::new(&MODULES).await,
+        TestApp::builder(&MODULES).without_tenant_predicates().build().await,
+    ] {
+        let acme = tenant(&app, "Acme").await;
+        let token = worker(&acme, 1);
+        let create = async |name: &str| organization(&app, &token, name, Value::Null).await.json()["id"].clone();
+        let (north, east, west) = (create("North").await, create("East").await, create("West").await);
+        rename(&app, &token, &north, "Norther").await;
+        rename(&app, &token, &west, "Wester").await;
+        let limit = [&north, &east].map(|id| id.as_str().expect("an id")).join(",");
+        let limited = admin(&acme, &limit);
+
+        let page = list(&app, &limited, "undoableOnly=true").await;
+        let export = app.request(Method::GET, &format!("{ACTIONS}/export?undoableOnly=true"));
+        let export = export.bearer(&limited).send().await;
+
+        let items = page["items"].as_array().expect("items");
+        let found: Vec<(&Value, &Value)> = items
+            .iter()
+            .map(|item| (&item["organizationName"], &item["actionType"]))
+            .collect();
+        let expected = [(json!("Norther"), json!("edit")), (json!("East"), json!("create"))];
+        assert_eq!(found, expected.each_ref().map(|(name, action)| (name, action)));
+        assert_eq!(page["total"], 2);
+        assert_eq!(
+            each(&app, &admin(&acme, ""), "undoableOnly=true", "organizationName").await,
+            ["Wester", "Norther", "East"]
+        );
+        assert_eq!(export.status, 200, "{}", export.text());
+        let found: Vec<&Value> = items.iter().map(|item| &item["id"]).collect();
+        let all = each(&app, &admin(&acme, ""), "", "id").await;
+        let exported = all
+            .iter()
+            .filter(|id| export.text().contains(id.as_str().expect("an id")));
+        assert_eq!(exported.collect::<Vec<_>>(), found);
     }
 }
 

@@ -9,15 +9,14 @@ use backoffice_core::command::Tx;
 use backoffice_core::db::{Connection, Prepared, Recurring};
 use backoffice_core::poll::RevocationPoll;
 use backoffice_core::{Result, Runtime, Scope};
-use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
-use diesel::{ExpressionMethods, QueryableByName, insert_into, sql_query};
+use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::accounts::Accounts;
-use crate::schema::auth_revocations as revocations;
 
 /// Interval at which a node reads the revocations of others; decision 10 explains why they are not announced.
 const POLL: Duration = Duration::from_millis(400);
@@ -64,15 +63,18 @@ impl Subject {
     }
 }
 
-async fn write(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subject: Subject) -> Result<()> {
-    let (kind, subject_id) = subject.parts();
-    insert_into(revocations::table)
-        .values((
-            revocations::tenant_id.eq(tenant),
-            revocations::id.eq(id),
-            revocations::subject_kind.eq(kind),
-            revocations::subject_id.eq(subject_id),
-        ))
+const WRITE: &str = "\
+insert into auth_revocations (tenant_id, id, subject_kind, subject_id)
+select $1, r.id, r.kind, r.subject from unnest($2, $3, $4) as r (id, kind, subject)";
+
+/// Writes a row for each subject: one statement.
+async fn write(connection: &mut AsyncPgConnection, tenant: Uuid, ids: &[Uuid], subjects: &[Subject]) -> Result<()> {
+    let (kinds, subjects): (Vec<&str>, Vec<Uuid>) = subjects.iter().map(|subject| subject.parts()).unzip();
+    sql_query(WRITE)
+        .bind::<SqlUuid, _>(tenant)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<Text>, _>(kinds)
+        .bind::<Array<SqlUuid>, _>(subjects)
         .prepared()
         .execute(connection)
         .await?;
@@ -83,17 +85,30 @@ async fn write(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subje
 ///
 /// # Errors
 /// If the database can't be reached.
-pub async fn revoke(tx: &mut Tx<'_>, subject: Subject) -> Result<()> {
-    let (tenant, id) = (tx.tenant(), tx.new_id());
-    write(tx.conn(), tenant, id, subject).await?;
+pub(crate) async fn revoke(tx: &mut Tx<'_>, subject: Subject) -> Result<()> {
+    revoke_all(tx, vec![subject]).await
+}
+
+/// Revokes cached identities of all these subjects, with one statement; takes effect when the command's transaction commits.
+///
+/// # Errors
+/// If the database can't be reached.
+pub async fn revoke_all(tx: &mut Tx<'_>, subjects: Vec<Subject>) -> Result<()> {
+    let tenant = tx.tenant();
+    let ids: Vec<Uuid> = subjects.iter().map(|_| tx.new_id()).collect();
+    write(tx.conn(), tenant, &ids, &subjects).await?;
     let accounts: Arc<Accounts> = tx.context().call().provided()?;
-    tx.after_commit(move || accounts.cache.forget(subject));
+    tx.after_commit(move || {
+        for subject in subjects {
+            accounts.cache.forget(subject);
+        }
+    });
     Ok(())
 }
 
 /// Writes a revocation in a transaction that is not a command's; the caller must update the cache after the commit.
 pub(crate) async fn record(connection: &mut AsyncPgConnection, tenant: Uuid, id: Uuid, subject: Subject) -> Result<()> {
-    write(connection, tenant, id, subject).await
+    write(connection, tenant, &[id], &[subject]).await
 }
 
 #[derive(QueryableByName)]
