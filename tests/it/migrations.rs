@@ -39,3 +39,19 @@ async fn each_migration_changes_the_version_of_everything_even_if_the_next_one_f
     assert_eq!(applied.ok(), Some(0));
     assert_eq!(version(&database).await, of_directory + 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn migrations_of_two_modules_with_one_number_are_rejected() {
+    let database = TestDatabase::empty().await;
+    let url = SecretString::from(database.owner_url());
+    let modules = migrations(&[&backoffice_directory::MODULE, &backoffice_directory::MODULE]);
+
+    let rejected = migrate(&url, APPLICATION_ROLE, &modules).await;
+
+    let error = rejected.expect_err("one number").to_string();
+    assert!(error.contains("both have the number 0100"), "{error}");
+    let tables = database
+        .rows("select to_regclass('core_jobs') is not null as created")
+        .await;
+    assert_eq!(tables[0]["created"], false);
+}

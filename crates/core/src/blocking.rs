@@ -109,7 +109,7 @@ impl<S: Default + Send + 'static> Pool<S> {
     /// Runs the work of a request with a permit, in order of arrival. Skips work whose caller no longer waits.
     ///
     /// # Errors
-    /// When the work panics.
+    /// When the work panics, or no thread of the pool could be started.
     pub async fn run<T: Send + 'static>(
         &self,
         _permit: &Permit,
@@ -130,13 +130,19 @@ impl<S: Default + Send + 'static> Pool<S> {
             .map_err(|_| Error::internal(format!("a thread `{name}` ended without a result")))
     }
 
+    /// Closes the queue if no thread starts, so that no request waits for one.
     fn start_threads(&self) {
+        let mut started = 0;
         for number in 0..self.threads {
             let (queue, name) = (Arc::clone(&self.queue), self.name);
             let thread = std::thread::Builder::new().name(format!("{name}-{number}"));
-            if let Err(error) = thread.spawn(move || queue.work(name)) {
-                tracing::error!(%error, name, "could not start a thread");
+            match thread.spawn(move || queue.work(name)) {
+                Ok(_detached) => started += 1,
+                Err(error) => tracing::error!(%error, name, "could not start a thread"),
             }
+        }
+        if started == 0 {
+            self.queue.lock().is_closed = true;
         }
     }
 }
@@ -161,12 +167,16 @@ impl<S> Queue<S> {
 }
 
 impl<S: Default> Queue<S> {
+    /// Adds a job. Drops it if the queue is closed, which ends the wait of its caller.
     fn push(&self, job: Job<S>) {
-        self.lock().jobs.push_back(job);
-        self.changed.notify_one();
+        let mut state = self.lock();
+        if !state.is_closed {
+            state.jobs.push_back(job);
+            self.changed.notify_one();
+        }
     }
 
-    /// Returns the next job; `None` once the pool is dropped. Frees the memory while the queue is empty.
+    /// Returns the next job; `None` once the queue is closed. Frees the memory while the queue is empty.
     fn next(&self, memory: &mut Option<S>) -> Option<Job<S>> {
         let mut state = self.lock();
         loop {
@@ -269,6 +279,21 @@ mod tests {
 
         assert!(failed.is_err());
         assert_eq!(next.expect("the thread goes on"), 7);
+    }
+
+    #[tokio::test]
+    async fn without_threads_no_request_waits() {
+        let pool: Pool<()> = Pool::new("test", 0, 1, AT_WORK);
+        let permit = Permit {
+            _slot: Arc::new(Semaphore::new(1)).try_acquire_owned().expect("free"),
+            _position: pool.queue_position().expect("free"),
+        };
+
+        for _ in 0..2 {
+            let failed = pool.run(&permit, |()| 7).await;
+
+            assert!(failed.is_err(), "{failed:?}");
+        }
     }
 
     #[cfg(target_os = "linux")]

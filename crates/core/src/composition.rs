@@ -20,7 +20,7 @@ use crate::platform::Platform;
 use crate::rate_limit::RateLimits;
 use crate::registry::{Registry, Startup};
 use crate::time::{Clock, SystemClock};
-use crate::vault::{self, SealedColumn, Vault};
+use crate::vault::{self, SealedColumn, SealedColumns, Vault};
 
 /// The inputs of a platform.
 #[derive(Clone)]
@@ -84,7 +84,7 @@ impl Platform {
 
     fn compose(options: PlatformOptions, is_check: bool) -> Result<Self, ConfigError> {
         let modules = in_order(&options.enabled)?;
-        let registry = registered(&modules)?;
+        let mut registry = registered(&modules);
         let config = options.config;
         config.check_sections(
             options
@@ -93,12 +93,20 @@ impl Platform {
                 .flat_map(|module| module.config_sections.iter().copied()),
         )?;
         let vault = Arc::new(Vault::of_config(&config)?);
+        let sealed = SealedColumns::new(sealed_columns(&registry, &modules, &options.compiled));
+        if sealed.are_resealed(&vault) {
+            registry
+                .job::<vault::Reseal>()
+                .schedule::<vault::Reseal>(vault::SCHEDULE, vault::EVERY);
+        }
+        registry.check()?;
         let mut startup = Startup::new(&config, &vault, &registry.extensions, is_check);
         for module in &modules {
             (module.start)(&mut startup)?;
         }
         let mut provided = startup.finish();
         provided.insert(Arc::new(vault));
+        provided.insert(Arc::new(sealed));
         let configured = mail::of_config(&config, &options.ids)?;
         let mailer = configured.map(|configured| options.mailer.unwrap_or(configured));
         let http = config.section::<HttpConfig>("http")?.checked()?;
@@ -141,18 +149,33 @@ impl Platform {
     }
 }
 
-fn registered(modules: &[&'static Module]) -> Result<Registry, ConfigError> {
+fn registered(modules: &[&'static Module]) -> Registry {
     let mut registry = Registry::default();
     for module in modules {
         (module.register)(&mut registry);
     }
-    if registry.extensions.of_type::<SealedColumn>().next().is_some() {
-        registry
-            .job::<vault::Reseal>()
-            .schedule::<vault::Reseal>(vault::SCHEDULE, vault::EVERY);
+    registry
+}
+
+/// Returns the columns with sealed values of the enabled modules, which `registry` has, and of the compiled modules that are not enabled, with the names of
+/// these modules.
+fn sealed_columns(
+    registry: &Registry,
+    enabled: &[&'static Module],
+    compiled: &[&'static Module],
+) -> Vec<(SealedColumn, Option<&'static str>)> {
+    let of = |registry: &Registry, disabled_module: Option<&'static str>| -> Vec<_> {
+        let columns = registry.extensions.of_type::<SealedColumn>();
+        columns.map(|column| (*column, disabled_module)).collect()
+    };
+    let mut found = of(registry, None);
+    let is_enabled = |module: &Module| enabled.iter().any(|one| one.name == module.name);
+    for module in compiled.iter().filter(|module| !is_enabled(module)) {
+        let mut own = Registry::default();
+        (module.register)(&mut own);
+        found.extend(of(&own, Some(module.name)));
     }
-    registry.check()?;
-    Ok(registry)
+    found
 }
 
 fn catalogue(modules: &[&'static Module]) -> Catalogue {

@@ -292,7 +292,7 @@ pub enum Error {
     Rejected(Box<Rejection>),
     /// The stored response of an earlier request with the same `Idempotency-Key`.
     Replayed(Box<StoredResponse>),
-    /// The database can't be reached, a statement was cancelled, or a lock was not granted in time: 503.
+    /// The database can't be reached, accepts no writes or has no free disk or memory, a statement was cancelled, or a lock was not granted in time: 503.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
     /// The transaction collided with another one and may be repeated: 503.
     Collision(Box<dyn std::error::Error + Send + Sync>),

@@ -58,7 +58,7 @@ pub struct HeldRole {
 pub struct Identity {
     /// Kind of the principal.
     pub kind: ActorKind,
-    /// Id of the user or key; `None` for the system.
+    /// Id of the user or key; `None` for the system only: a request of a user or key without an id is a 500.
     pub id: Option<Uuid>,
     /// Name, else e-mail: shown by the action log.
     pub name: Option<String>,

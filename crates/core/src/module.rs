@@ -115,7 +115,7 @@ pub struct Module {
     pub routes: fn(&mut Routes),
     /// Declares the pages outside of the API.
     pub pages: fn(&mut Pages<'_>),
-    /// Registers commands, entities and interceptors.
+    /// Registers commands, entities and interceptors. Of a compiled module that is not enabled only the columns with sealed values are used.
     pub register: fn(&mut Registry),
     /// Reads the configuration and provides values to other modules at run time. Changes nothing outside of the process if
     /// [`is_check`](Startup::is_check).
@@ -234,11 +234,17 @@ pub fn monthly_tables(modules: &[&'static Module], config: &Config) -> Result<Ve
     months::configured(config, modules.iter().flat_map(|module| module.monthly_tables))
 }
 
-/// Sorts modules by their requirements, and rejects a set that lacks one.
+/// Sorts modules by their requirements, and rejects a list that lacks one or contains a module twice.
 ///
 /// # Errors
-/// When a required module is missing, or the requirements form a cycle.
+/// When a module is in the list twice, a required module is missing, or the requirements form a cycle.
 pub fn in_order(modules: &[&'static Module]) -> Result<Vec<&'static Module>, ConfigError> {
+    for (at, module) in modules.iter().enumerate() {
+        if modules[..at].iter().any(|earlier| earlier.name == module.name) {
+            let message = format!("module `{}` is in the list twice", module.name);
+            return Err(ConfigError::new("modules", message));
+        }
+    }
     let mut ordered: Vec<&'static Module> = Vec::with_capacity(modules.len());
     let mut waiting: Vec<&'static Module> = modules.to_vec();
     while !waiting.is_empty() {
@@ -302,5 +308,12 @@ mod tests {
         let error = in_order(&[&B]).expect_err("a is missing");
 
         assert!(error.to_string().contains("`a`"), "{error}");
+    }
+
+    #[test]
+    fn a_module_that_is_in_the_list_twice_is_named() {
+        let error = in_order(&[&B, &A, &B]).expect_err("b is there twice");
+
+        assert!(error.to_string().contains("module `b` is in the list twice"), "{error}");
     }
 }

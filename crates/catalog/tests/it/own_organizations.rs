@@ -18,6 +18,7 @@ use crate::fixture::PRODUCTS;
 const TENANT: Uuid = Uuid::from_u128(0xa);
 const ORGANIZATION: Uuid = Uuid::from_u128(0xb);
 const TOKEN: &str = "manager";
+const TOKEN_WITHOUT_ID: &str = "nameless";
 
 static ACCOUNTS: Module = Module {
     name: "accounts",
@@ -55,13 +56,13 @@ impl Authenticator for Accounts {
     ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
         let identity = Identity {
             kind: ActorKind::User,
-            id: Some(Uuid::from_u128(1)),
+            id: (credential != Credential::Bearer(TOKEN_WITHOUT_ID)).then(|| Uuid::from_u128(1)),
             tenant: TENANT,
             organization: Some(ORGANIZATION),
             rights: Rights::granting(["catalog.*"], None),
             ..Identity::system()
         };
-        let is_known = credential == Credential::Bearer(TOKEN);
+        let is_known = [TOKEN, TOKEN_WITHOUT_ID].map(Credential::Bearer).contains(&credential);
         Box::pin(async move { Ok(is_known.then(|| identity.into())) })
     }
 }
@@ -122,6 +123,26 @@ async fn organizations_of_another_program_have_products() {
     assert_eq!(rejected, (403, json!({"error": "Organization out of scope"})));
     let (anonymous, _) = app.get("", PRODUCTS).await;
     assert_eq!(anonymous, 401);
+}
+
+#[actix_web::test]
+async fn a_user_without_an_id_can_do_nothing() {
+    let modules = [
+        &ACCOUNTS,
+        &ORGANIZATIONS,
+        &backoffice_progress::MODULE,
+        &backoffice_catalog::MODULE,
+    ];
+    let app = TestApp::builder(&modules).build().await;
+    let id = app.create(TOKEN, PRODUCTS, json!({"title": "Shoe"})).await;
+
+    let (read, _) = app.get(TOKEN_WITHOUT_ID, PRODUCTS).await;
+    let body = json!({"confirm": true, "scope": "selected", "ids": [id]});
+    let (deleted, _) = app.post(TOKEN_WITHOUT_ID, "/catalog/bulk-delete", body).await;
+    app.run_jobs().await;
+
+    assert_eq!((read, deleted), (500, 500));
+    assert_eq!(app.count("catalog_products").await, 1);
 }
 
 #[actix_web::test]

@@ -25,6 +25,9 @@ pub struct HttpConfig {
     /// Longest duration of receiving a body, at most a day. Default 10 s.
     #[serde(deserialize_with = "duration")]
     pub body_timeout: Duration,
+    /// Time for which requests are still accepted after the signal to stop, while `/readyz` returns 503. Default 0, at most 60 s.
+    #[serde(deserialize_with = "duration")]
+    pub drain_delay: Duration,
     /// Maximum number of concurrent connections of the API; further ones wait to be accepted. Default 10,000.
     pub max_connections: usize,
     /// Requests per second of one principal to this process, with bursts of five times as many; 0 = unlimited. Default 200.
@@ -38,6 +41,9 @@ pub const MOST_WORKERS: usize = 512;
 
 /// Longest `http.body_timeout`: one day.
 const LONGEST_BODY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+
+/// Longest `http.drain_delay`.
+const LONGEST_DRAIN_DELAY: Duration = Duration::from_secs(60);
 
 impl HttpConfig {
     /// Rejects bounds that would shut out all clients, or none.
@@ -53,6 +59,9 @@ impl HttpConfig {
         }
         if self.body_timeout > LONGEST_BODY_TIMEOUT {
             return Err(ConfigError::new("http.body_timeout", "must be at most 1d"));
+        }
+        if self.drain_delay > LONGEST_DRAIN_DELAY {
+            return Err(ConfigError::new("http.drain_delay", "must be at most 60s"));
         }
         if self
             .workers
@@ -73,6 +82,7 @@ impl Default for HttpConfig {
             insecure_cookies: None,
             body_limit: 1024 * 1024,
             body_timeout: Duration::from_secs(10),
+            drain_delay: Duration::ZERO,
             max_connections: 10_000,
             principal_rate: 200,
             workers: None,
@@ -386,6 +396,7 @@ mod tests {
         for workers in [1, 512] {
             read(&format!("[http]\nworkers = {workers}")).expect("a number of threads");
         }
+        read("[http]\ndrain_delay = '60s'").expect("the longest delay");
         for (text, named) in [
             ("[http]\nworkers = 0", "http.workers"),
             ("[http]\nworkers = 513", "http.workers"),
@@ -393,6 +404,7 @@ mod tests {
             ("[http]\nbody_timeout = '0s'", "http.body_timeout"),
             ("[http]\nbody_timeout = '2d'", "http.body_timeout"),
             ("[http]\nmax_connections = 0", "http.max_connections"),
+            ("[http]\ndrain_delay = '61s'", "http.drain_delay"),
         ] {
             let error = read(text).expect_err("out of bounds");
             assert!(error.to_string().contains(named), "{error}");

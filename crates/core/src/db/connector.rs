@@ -19,6 +19,16 @@ use crate::error::{Error, Result};
 /// The half of a connection that must be polled.
 pub type Driven = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
+/// Parameters that the server reports when a session begins. One of them is `on` if the session can't write.
+const READ_ONLY: [&str; 2] = ["default_transaction_read_only", "in_hot_standby"];
+
+/// A connection for diesel.
+pub(super) struct Opened {
+    pub(super) pg: AsyncPgConnection,
+    /// Whether its session began as one that can't write.
+    pub(super) is_read_only: bool,
+}
+
 /// Address, role and TLS options of a database.
 #[derive(Clone)]
 pub struct Connector {
@@ -99,15 +109,22 @@ impl Connector {
 
     /// Opens a connection for diesel, driven by the current runtime.
     pub(crate) async fn diesel(&self) -> Result<AsyncPgConnection> {
+        Ok(self.open().await?.pg)
+    }
+
+    /// Opens a connection as [`Connector::diesel`] does, and finds whether its session can write.
+    pub(super) async fn open(&self) -> Result<Opened> {
         let (client, connection) = self.connect().await?;
+        let is_read_only = READ_ONLY.iter().any(|name| connection.parameter(name) == Some("on"));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "database connection ended");
             }
         });
-        AsyncPgConnection::try_from(client)
+        let pg = AsyncPgConnection::try_from(client)
             .await
-            .map_err(|error| Error::Unavailable(Box::new(error)))
+            .map_err(|error| Error::Unavailable(Box::new(error)))?;
+        Ok(Opened { pg, is_read_only })
     }
 
     /// Requests the server to cancel the running statement of a connection, within `longest`. Best effort: the result is only logged.

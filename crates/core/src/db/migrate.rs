@@ -1,5 +1,7 @@
 //! Runs migrations: core first, then the modules by dependency, each one's migrations by version.
 
+use std::collections::{BTreeMap, HashMap};
+
 use diesel::QueryableByName;
 use diesel::connection::BoxableConnection;
 use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationSource};
@@ -49,14 +51,32 @@ const LEDGER: &str = "\
 select ledger is not null as it_exists, coalesce(has_table_privilege(ledger, 'select'), false) as is_readable \
 from to_regclass('__diesel_schema_migrations') as ledger";
 
+/// Returns the migrations of core and of these modules in their order.
+///
+/// # Errors
+/// When two modules have the same number: of two migrations with one version only one would ever be applied.
 fn all(modules: &[&Migrations]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
     let mut migrations = Vec::new();
+    let mut first_of: HashMap<String, String> = HashMap::new();
     for source in std::iter::once(&CORE).chain(modules.iter().copied()) {
         let mut own = MigrationSource::<Pg>::migrations(source).map_err(Error::Internal)?;
         own.sort_by_key(|migration| migration.name().version().as_owned().to_string());
+        let numbers: BTreeMap<String, String> = own.iter().rev().map(|one| number_and_name(&**one)).collect();
+        for (number, name) in numbers {
+            if let Some(other) = first_of.insert(number.clone(), name.clone()) {
+                return Err(Error::internal(format!(
+                    "the migrations {other} and {name} belong to two modules, but both have the number {number}"
+                )));
+            }
+        }
         migrations.extend(own);
     }
     Ok(migrations)
+}
+
+fn number_and_name(migration: &dyn Migration<Pg>) -> (String, String) {
+    let version = migration.name().version().as_owned().to_string();
+    (module_number(&version).to_owned(), migration.name().to_string())
 }
 
 /// Returns the last four digits of a version: the number of its module.
@@ -260,9 +280,12 @@ fn connector(url: &SecretString) -> Result<Connector> {
         .map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Connects without a statement timeout, regardless of the role's settings: migrations may take any time.
+/// Connects without limits for statements and locks, regardless of the role's settings: migrations, and the wait for those of another process, may take
+/// any time.
 async fn connect(owner: &Connector) -> Result<AsyncPgConnection> {
     let mut connection = owner.diesel().await?;
-    connection.batch_execute("set statement_timeout = 0").await?;
+    connection
+        .batch_execute("set statement_timeout = 0; set lock_timeout = 0")
+        .await?;
     Ok(connection)
 }

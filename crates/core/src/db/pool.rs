@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::connector::Connector;
+use super::connector::{Connector, Opened};
 use super::long_transactions::{Holder, LongTransactionPermit, LongTransactionPermits, LongTransactions};
 use super::usage::Usage;
 use super::{DatabaseOptions, PreparedSql, Visibility};
@@ -68,6 +68,10 @@ const SHARERS: usize = 16;
 const GRACE: Duration = Duration::from_millis(50);
 /// Longest attempt to cancel a statement.
 const CANCELLING: Duration = Duration::from_millis(500);
+
+/// Age at which a connection is replaced if its session began as one that can't write. Its server may accept writes again, or another server may have
+/// become the primary, without any effect on the session.
+const LONGEST_READ_ONLY: Duration = Duration::from_millis(500);
 
 struct Idle {
     pg: AsyncPgConnection,
@@ -209,11 +213,11 @@ impl Pool {
         let pool = Arc::clone(self);
         tokio::spawn(async move {
             let connected = pool.connect(deadline).await;
-            let idle = connected.map(|mut pg| Idle {
+            let idle = connected.map(|Opened { mut pg, is_read_only }| Idle {
                 usage: Usage::of(&mut pg),
                 pg,
                 shows: None,
-                until: pool.end_of_a_new_one(),
+                until: pool.end_of_a_new_one(is_read_only),
                 _capacity: capacity,
             });
             if let Err(Ok(unwanted)) = response.send(idle) {
@@ -257,13 +261,17 @@ impl Pool {
     }
 
     /// Ages differ by up to a fifth, so that connections opened together are not replaced together.
-    fn end_of_a_new_one(&self) -> Instant {
+    fn end_of_a_new_one(&self, is_read_only: bool) -> Instant {
+        let longest_age = match is_read_only {
+            true => self.longest_age.min(LONGEST_READ_ONLY),
+            false => self.longest_age,
+        };
         let share = f64::from(u16::from_be_bytes(Ids::default().random())) / f64::from(u16::MAX);
-        Instant::now() + self.longest_age.mul_f64(0.8 + 0.2 * share)
+        Instant::now() + longest_age.mul_f64(0.8 + 0.2 * share)
     }
 
-    async fn connect(&self, deadline: Instant) -> Result<AsyncPgConnection> {
-        timeout_at(deadline, self.connector.diesel())
+    async fn connect(&self, deadline: Instant) -> Result<Opened> {
+        timeout_at(deadline, self.connector.open())
             .await
             .map_err(|_| Error::Unavailable("connecting took too long".into()))?
     }

@@ -17,8 +17,9 @@ pub const PLANNER_OPTIONS: &str = "-c random_page_cost=1.1 -c jit=off";
 pub struct SessionOptions {
     /// `options` of the URL.
     given: String,
-    /// Limits of time. They come after `options` of the URL and win. Values are in milliseconds, as in `pg_settings.setting`.
-    limits: String,
+    /// Limits of time and the isolation level. They come after `options` of the URL and win. Values are as in `pg_settings.setting`; those of limits
+    /// are in milliseconds.
+    required: Vec<(&'static str, String)>,
 }
 
 /// A setting of a session that differs from the one with which the session should have started.
@@ -35,8 +36,9 @@ pub struct UnmetSetting {
 /// The settings of a session that are not in effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnmetSettings {
-    /// Limits of time, without which a statement, a lock or an idle transaction may block others forever.
-    pub limits: Vec<UnmetSetting>,
+    /// Limits of time, without which a statement, a lock or an idle transaction may block others forever, and the isolation level: at a higher one,
+    /// transactions that wait for each other's locks fail instead of continuing.
+    pub required: Vec<UnmetSetting>,
     /// Assumptions of the planner, which only change the speed. Those that `options` of the URL mention are not compared.
     pub planner: Vec<UnmetSetting>,
 }
@@ -47,22 +49,28 @@ impl SessionOptions {
     pub fn new(config: &Config, statement_timeout: Duration) -> Self {
         Self {
             given: config.get_options().unwrap_or_default().to_owned(),
-            limits: format!(
-                "-c lock_timeout=5000 -c idle_in_transaction_session_timeout=60000 -c statement_timeout={}",
-                statement_timeout.as_millis()
-            ),
+            required: vec![
+                ("lock_timeout", "5000".to_owned()),
+                ("idle_in_transaction_session_timeout", "60000".to_owned()),
+                ("statement_timeout", statement_timeout.as_millis().to_string()),
+                ("default_transaction_isolation", "read committed".to_owned()),
+            ],
         }
     }
 
     /// Starts every session of the configuration with these options.
     pub fn apply(&self, config: &mut Config) {
-        let Self { given, limits } = self;
-        config.options(format!("{PLANNER_OPTIONS} {given} {limits}"));
+        let mut options = format!("{PLANNER_OPTIONS} {}", self.given);
+        for (name, value) in self.required() {
+            // The server splits the options at spaces, unless a backslash precedes them.
+            options.push_str(&format!(" -c {name}={}", value.replace(' ', r"\ ")));
+        }
+        config.options(options);
     }
 
-    /// Returns the limits as names and values.
-    pub fn limits(&self) -> impl Iterator<Item = (&str, &str)> {
-        settings(&self.limits)
+    /// Returns the settings without which the platform does not serve, as names and values.
+    pub fn required(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.required.iter().map(|(name, value)| (*name, value.as_str()))
     }
 
     /// Compares the settings of a session with these options, in one statement.
@@ -71,8 +79,8 @@ impl SessionOptions {
     /// When the database can't be reached.
     pub async fn unmet(&self, client: &Client) -> Result<UnmetSettings> {
         let planner = settings(PLANNER_OPTIONS).filter(|(name, _)| !self.given.contains(name));
-        let (planner, limits): (Vec<_>, Vec<_>) = (planner.collect(), self.limits().collect());
-        let names: Vec<&str> = planner.iter().chain(&limits).map(|(name, _)| *name).collect();
+        let (planner, required): (Vec<_>, Vec<_>) = (planner.collect(), self.required().collect());
+        let names: Vec<&str> = planner.iter().chain(&required).map(|(name, _)| *name).collect();
         let rows = client
             .query("select name, setting from pg_settings where name = any($1)", &[&names])
             .await?;
@@ -81,7 +89,7 @@ impl SessionOptions {
             found.push((row.try_get(0)?, row.try_get(1)?));
         }
         Ok(UnmetSettings {
-            limits: differing(&limits, &found),
+            required: differing(&required, &found),
             planner: differing(&planner, &found),
         })
     }
@@ -112,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_win_over_the_url_and_the_url_over_the_planner() {
+    fn required_settings_win_over_the_url_and_the_url_over_the_planner() {
         let mut config = Config::new();
         config.options("-c jit=on -c lock_timeout=1h");
 
@@ -123,16 +131,18 @@ mod tests {
             config.get_options(),
             Some(
                 "-c random_page_cost=1.1 -c jit=off -c jit=on -c lock_timeout=1h \
-                 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=60000 -c statement_timeout=30000"
+                 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=60000 -c statement_timeout=30000 \
+                 -c default_transaction_isolation=read\\ committed"
             )
         );
-        let limits: Vec<_> = options.limits().collect();
+        let required: Vec<_> = options.required().collect();
         assert_eq!(
-            limits,
+            required,
             [
                 ("lock_timeout", "5000"),
                 ("idle_in_transaction_session_timeout", "60000"),
-                ("statement_timeout", "30000")
+                ("statement_timeout", "30000"),
+                ("default_transaction_isolation", "read committed")
             ]
         );
     }

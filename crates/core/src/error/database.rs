@@ -24,14 +24,23 @@ impl From<DieselError> for Error {
                 | "canceling statement due to user request"
                 | "connection closed"
                 | "terminating connection due to administrator command"
+                | "terminating connection due to idle-session timeout"
                 | "terminating connection due to unexpected postmaster exit"
                 | "terminating connection because of crash of another server process"
                 | "the database system is shutting down"
                 | "the database system is starting up" => Self::Unavailable(Box::new(error)),
+                message if lacks_resources(message) => Self::Unavailable(Box::new(error)),
                 _ => Self::Internal(Box::new(error)),
             },
         }
     }
+}
+
+/// Returns whether a message is one of 53100 or 53200: the server has no free disk or memory.
+fn lacks_resources(message: &str) -> bool {
+    matches!(message, "out of memory" | "out of shared memory")
+        || message.starts_with("could not extend file ")
+        || message.ends_with(": No space left on device")
 }
 
 /// A connection that could not be opened or has ended. The text of the error does not contain its cause.
@@ -41,5 +50,36 @@ impl From<tokio_postgres::Error> for Error {
             Some(cause) => format!("{error}: {cause}").into(),
             None => Box::new(error),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_free_disk_or_memory_is_unavailable() {
+        let converted = |message: &str| {
+            let information = Box::new(message.to_owned());
+            Error::from(DieselError::DatabaseError(DatabaseErrorKind::Unknown, information))
+        };
+
+        for message in [
+            "could not extend file \"base/16384/16397\": No space left on device",
+            "could not extend file \"base/16384/16397\": wrote only 4096 of 8192 bytes at block 7",
+            "could not write to file \"base/pgsql_tmp/pgsql_tmp9.0\": No space left on device",
+            "out of memory",
+            "out of shared memory",
+        ] {
+            let error = converted(message);
+            assert!(matches!(error, Error::Unavailable(_)), "{message}: {error:?}");
+        }
+        for message in [
+            "division by zero",
+            "invalid input syntax for type json: \": No space left on device\"",
+        ] {
+            let error = converted(message);
+            assert!(matches!(error, Error::Internal(_)), "{message}: {error:?}");
+        }
     }
 }

@@ -28,7 +28,8 @@ impl Violations {
         })
     }
 
-    /// Records an error. The details of a validation error are added to those of an earlier one; any other error is kept only if it is the first.
+    /// Records an error. The details of a validation error are added to those of an earlier one; any other rejection is kept only if it is the first. An
+    /// error that is not a rejection, such as an outage, replaces rejections: whether the input is valid is unknown then.
     pub fn note(&mut self, error: Error) {
         match (&mut self.0, error) {
             (Some(Error::Rejected(first)), Error::Rejected(next)) if first.is_validation() && next.is_validation() => {
@@ -38,6 +39,7 @@ impl Violations {
                     }
                 }
             }
+            (Some(first @ Error::Rejected(_)), error) if !matches!(error, Error::Rejected(_)) => *first = error,
             (Some(_), _) => {}
             (none, error) => *none = Some(error),
         }
@@ -69,7 +71,7 @@ impl Violations {
     /// Returns the recorded error, if any.
     ///
     /// # Errors
-    /// The recorded error: a 400 with all details for violated rules, or the other error if it came first.
+    /// The recorded error: a 400 with all details for violated rules, or the other error that was kept.
     pub fn check(self) -> Result<()> {
         match self.0 {
             None => Ok(()),
@@ -97,5 +99,19 @@ mod tests {
         let rejection = violations.check().expect_err("three violations").to_rejection();
         assert_eq!(rejection.message, "Invalid role");
         assert_eq!(rejection.details, ["name", "page", "tenantId"].map(detail));
+    }
+
+    #[test]
+    fn an_outage_wins_over_violated_rules() {
+        let detail = || Detail::new("name", "is wrong", "invalid_value");
+        let mut violations = Violations::default();
+
+        violations.add(detail());
+        violations.note(Error::Unavailable("no connection".into()));
+        violations.add(detail());
+        violations.note(Error::internal("a later error"));
+
+        let error = violations.check().expect_err("an outage");
+        assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
     }
 }

@@ -58,6 +58,24 @@ pub async fn list(call: &Call, resolved_too: bool) -> Result<Vec<DeadLetter>> {
     Ok(letters.get_results(&mut *connection).await?)
 }
 
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// Counts the unresolved dead letters of all tenants.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn count(call: &Call) -> Result<i64> {
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
+    let counted: Count = sql_query("select count(*) as count from core_event_dead_letters where resolved_at is null")
+        .get_result(&mut *connection)
+        .await?;
+    Ok(counted.count)
+}
+
 /// Redelivers a dead letter, in the transaction that marks it as resolved.
 ///
 /// # Errors

@@ -142,13 +142,15 @@ async fn settle(connection: &mut AsyncPgConnection, call: &Call, cursor: &Claime
     };
     let attempts = if reached.taken > 0 { 1 } else { cursor.attempt };
     let text = error.to_string();
-    tracing::warn!(subscriber = cursor.subscriber, event.id = %event.id, event.name, attempt = attempts, %error,
-        "a subscriber failed");
     if attempts >= MAX_ATTEMPTS {
         let attempts = attempts.min(MAX_ATTEMPTS);
         dead_letters::put(connection, call, &cursor.subscriber, &event, attempts, &text).await?;
+        tracing::error!(subscriber = cursor.subscriber, event.id = %event.id, event.name, attempt = attempts, %error,
+            "a subscriber failed for the last time; the event is now a dead letter");
         return advance(connection, cursor, event.seq, 0, call.now, call.now, None).await;
     }
+    tracing::warn!(subscriber = cursor.subscriber, event.id = %event.id, event.name, attempt = attempts, %error,
+        "a subscriber failed");
     let [random] = call.platform().ids().random::<1>();
     let next = call.now.after(pause(attempts, random));
     advance(connection, cursor, reached.seq, attempts, next, call.now, Some(&text)).await

@@ -7,8 +7,8 @@ use tokio::sync::watch;
 use super::cookies::{self, AUTH_COOKIE};
 use super::request_parts::RequestParts;
 use crate::context::{Call, RequestOrigin};
-use crate::error::{Rejection, Result};
-use crate::identity::{Authenticated, Authenticator, Credential};
+use crate::error::{Error, Rejection, Result};
+use crate::identity::{ActorKind, Authenticated, Authenticator, Credential};
 
 /// Returns the calling principal and the end of the credential. The first credential decides: a bearer token comes before the cookie, the
 /// cookie before an API key; other schemes of `Authorization` are ignored.
@@ -21,7 +21,14 @@ pub(super) async fn authenticate(call: &Call, request: &impl RequestParts) -> Re
     let Some(authenticated) = authenticator.authenticate(&call.runtime, credential, call.now).await? else {
         return Err(invalid());
     };
-    call.sender.is(&authenticated.identity);
+    let identity = &authenticated.identity;
+    if identity.kind != ActorKind::System && identity.id.is_none() {
+        // Its stored requests and jobs would be mixed with those of other principals.
+        return Err(Error::internal(
+            "an authenticator has returned a user or API key without an id",
+        ));
+    }
+    call.sender.is(identity);
     let by_cookie = matches!(credential, Credential::Cookie(_));
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     // A browser always reports the origin of such a request; a request without it proves nothing.
@@ -69,7 +76,7 @@ fn authorization<'a>(request: &'a impl RequestParts, requested: &str) -> Option<
     })
 }
 
-fn invalid() -> crate::error::Error {
+fn invalid() -> Error {
     Rejection {
         clears_cookies: true,
         ..Rejection::unauthorized()

@@ -142,8 +142,11 @@ async fn limited(
 async fn identity(runtime: &Runtime, job: &Claimed, selection: &Selection) -> Result<Option<Identity>> {
     let kind = ActorKind::parse(&job.actor_kind)
         .ok_or_else(|| Error::internal(format!("unknown kind of actor: {}", job.actor_kind)))?;
-    let (ActorKind::User | ActorKind::ApiKey, Some(id)) = (kind, job.actor_id) else {
+    if kind == ActorKind::System {
         return Ok(Some(Identity::system()));
+    }
+    let Some(id) = job.actor_id else {
+        return Ok(None);
     };
     let principal = Principal {
         kind,

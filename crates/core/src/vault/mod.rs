@@ -5,6 +5,7 @@
 //! A sealed value opens only at the place where it was sealed: tenant, table, column and row are authenticated with it, so that a value that was copied
 //! to another row is worthless.
 
+mod columns;
 mod keys;
 mod reseal;
 
@@ -22,6 +23,7 @@ use crate::platform::Platform;
 use keys::{MasterKey, Purpose};
 use reseal::Completed;
 
+pub(crate) use columns::SealedColumns;
 pub(crate) use reseal::{EVERY, Reseal, SCHEDULE};
 pub use reseal::{SealedState, states};
 

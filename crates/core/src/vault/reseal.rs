@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::SealedColumn;
+use super::columns::KnownColumn;
 use crate::context::Call;
 use crate::db::Connection;
 use crate::error::Result;
@@ -49,7 +50,7 @@ impl Completed {
     }
 }
 
-/// Seals the values of all registered columns with the first key, if they are sealed with another one.
+/// Seals the values of all columns with the first key, if they are sealed with another one: also those of compiled modules that are not enabled.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reseal {}
 
@@ -60,14 +61,14 @@ impl Job for Reseal {
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let call = work.call().clone();
         let completed = &call.platform().vault().completed;
-        for column in call.platform().extensions::<SealedColumn>() {
-            let began = work.now();
-            if completed.covers(*column, began) {
+        for known in call.platform().sealed_columns() {
+            let (column, began) = (known.column, work.now());
+            if completed.covers(column, began) || !exists(&call, *known).await? {
                 continue;
             }
             let (mut after, mut older) = (Some(RowKey::default()), 0);
             while let Some(key) = after {
-                let page = reseal(&call, *column, key).await?;
+                let page = reseal(&call, column, key).await?;
                 after = page.last;
                 older += page.older;
                 if page.older > 0 {
@@ -77,11 +78,16 @@ impl Job for Reseal {
             }
             // Otherwise the next run looks again: the processes may be restarting with new keys.
             if older == 0 {
-                completed.note(*column, began);
+                completed.note(column, began);
             }
         }
         Ok(Step::Done)
     }
+}
+
+async fn exists(call: &Call, known: KnownColumn) -> Result<bool> {
+    let mut connection = call.database().unlogged(&Scope::system()).await?;
+    known.exists(&mut connection).await
 }
 
 /// The key of a row: its tenant and its id. Ids are unique in a tenant only.
@@ -178,6 +184,8 @@ async fn reseal(call: &Call, column: SealedColumn, after: RowKey) -> Result<Rese
 pub struct SealedState {
     /// The column.
     pub column: SealedColumn,
+    /// Its module, if that is compiled but not enabled.
+    pub disabled_module: Option<&'static str>,
     /// All values.
     pub values: u64,
     /// Those that are sealed with another key than the first.
@@ -186,23 +194,32 @@ pub struct SealedState {
     pub unreadable: u64,
 }
 
-/// Opens all sealed values of the platform once, for `doctor`.
+/// Opens all sealed values of the compiled modules once, for `doctor`.
 ///
 /// # Errors
-/// When the database can't be reached, or no key is configured.
+/// When the database can't be reached.
 pub async fn states(call: &Call) -> Result<Vec<SealedState>> {
     let mut states = Vec::new();
-    for column in call.platform().extensions::<SealedColumn>() {
+    for known in call.platform().sealed_columns() {
         let mut connection = call.database().unlogged(&Scope::system()).await?;
-        states.push(state(call, &mut connection, *column).await?);
+        if known.exists(&mut connection).await? {
+            states.push(state(call, &mut connection, *known).await?);
+        }
     }
     Ok(states)
 }
 
-async fn state(call: &Call, connection: &mut Connection, column: SealedColumn) -> Result<SealedState> {
+async fn state(call: &Call, connection: &mut Connection, known: KnownColumn) -> Result<SealedState> {
     let vault = call.platform().vault();
+    let KnownColumn {
+        column,
+        disabled_module,
+    } = known;
+    // Without a key, which only a disabled module needs, nothing can be opened.
+    let current = vault.current().ok();
     let mut state = SealedState {
         column,
+        disabled_module,
         values: 0,
         older: 0,
         unreadable: 0,
@@ -214,11 +231,11 @@ async fn state(call: &Call, connection: &mut Connection, column: SealedColumn) -
             return Ok(state);
         };
         after = last.key();
-        let current = vault.current()?;
         for row in &rows {
             let Some(value) = &row.value else { continue };
+            let is_current = current.as_ref().is_some_and(|current| value.starts_with(current));
             state.values += 1;
-            state.older += u64::from(!value.starts_with(&current));
+            state.older += u64::from(!is_current);
             let opened = vault.open(row.tenant_id, column.of(row.id), value);
             state.unreadable += u64::from(opened.is_err());
         }

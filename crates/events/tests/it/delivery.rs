@@ -149,17 +149,19 @@ async fn job_2_a_subscriber_that_fails_delays_only_itself_until_the_event_is_put
     for other in ["counter", "witness"] {
         assert_eq!(effects(&app, A, other).await, [(1, 1), (2, 1), (3, 1)]);
     }
+    let call = Call::internal(app.runtime());
+    assert_eq!(dead_letters::count(&call).await.expect("counted"), 1);
     let letters = letters(&app).await;
     assert_eq!((letters.len(), letters[0].attempts), (1, 12));
     assert!(letters[0].error.contains("it does not fit"), "{}", letters[0].error);
 
-    let call = Call::internal(app.runtime());
     dead_letters::retry(&call, &letters[0])
         .await
         .expect_err("it still fails");
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (3, 1)]);
     Fragile::of(&app).fails(false);
     dead_letters::retry(&call, &letters[0]).await.expect("delivered");
+    assert_eq!(dead_letters::count(&call).await.expect("counted"), 0);
     assert_eq!(effects(&app, A, "fragile").await, [(1, 1), (2, 1), (3, 1)]);
     dead_letters::retry(&call, &letters[0])
         .await

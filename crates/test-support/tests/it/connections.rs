@@ -80,6 +80,30 @@ async fn the_planner_expects_fast_disks_unless_the_url_says_otherwise() {
 }
 
 #[actix_web::test]
+async fn a_connection_that_was_opened_read_only_is_replaced_soon() {
+    let app = TestApp::builder(&[]).build().await;
+    let database = database(&app, |_| {});
+    let name = app.database().name();
+    app.sql(&format!(
+        "alter database \"{name}\" set default_transaction_read_only = on"
+    ))
+    .await;
+    assert!(!database.accepts_writes().await.expect("a response"));
+
+    app.sql(&format!(
+        "alter database \"{name}\" reset default_transaction_read_only"
+    ))
+    .await;
+    sleep(Duration::from_secs(1)).await;
+
+    assert!(database.accepts_writes().await.expect("a response"));
+    let first = pid(&mut database.read(&Scope::system()).await.expect("a connection")).await;
+    sleep(Duration::from_secs(1)).await;
+    let second = pid(&mut database.read(&Scope::system()).await.expect("a connection")).await;
+    assert_eq!(second, first, "a connection that can write stays");
+}
+
+#[actix_web::test]
 async fn s15_a_statement_of_a_dropped_request_delays_no_other_request() {
     let app = TestApp::builder(&[]).pool_size(1).build().await;
     let (database, scope) = (&app.runtime().database, Scope::system());

@@ -65,13 +65,17 @@ async fn state(node: &TestApp) -> SealedState {
     states.remove(0)
 }
 
-async fn rotated() -> (TestApp, TestApp) {
-    let app = TestApp::builder(&[&MODULE]).config(&keys(&["old"])).build().await;
+async fn create_table(app: &TestApp) {
     app.sql(TABLE).await;
     app.sql(&format!(
         "grant select, insert, update on sealing_values to {APPLICATION_ROLE}"
     ))
     .await;
+}
+
+async fn rotated() -> (TestApp, TestApp) {
+    let app = TestApp::builder(&[&MODULE]).config(&keys(&["old"])).build().await;
+    create_table(&app).await;
     let rotated = app.second_node_with(&keys(&["new", "old"])).await;
     // A new schedule is due after its first interval.
     run_after(&rotated, Duration::ZERO).await;
@@ -113,4 +117,31 @@ async fn a_column_without_older_values_is_read_again_a_day_later() {
     assert_eq!(state(&rotated).await.older, 1, "the column was not read");
     run_after(&rotated, Duration::days(1)).await;
     assert_eq!(state(&rotated).await.older, 0);
+}
+
+#[actix_web::test]
+async fn values_of_a_disabled_module_are_counted_and_sealed_again() {
+    static OTHER: Module = Module {
+        name: "other",
+        ..Module::EMPTY
+    };
+    let app = TestApp::builder(&[&OTHER]).compiled(&[&OTHER, &MODULE]);
+    let app = app.config(&keys(&["old"])).build().await;
+    let call = Call::internal(app.runtime());
+    assert_eq!(states(&call).await.expect("read"), [], "the module was never enabled");
+    create_table(&app).await;
+    insert(&app, &[(Uuid::from_u128(1), Uuid::from_u128(1))]).await;
+    let rotated = app.second_node_with(&keys(&["new", "old"])).await;
+    run_after(&rotated, Duration::ZERO).await;
+    let before = state(&rotated).await;
+    assert_eq!((before.values, before.older, before.unreadable), (1, 1, 0));
+    assert_eq!(before.disabled_module, Some("sealing"));
+
+    run_after(&rotated, Duration::minutes(11)).await;
+
+    let removed = app.second_node_with(&keys(&["new"])).await;
+    let after = state(&removed).await;
+    assert_eq!((after.values, after.older, after.unreadable), (1, 0, 0));
+    let without_keys = app.second_node_with("").await;
+    assert_eq!(state(&without_keys).await.unreadable, 1);
 }
