@@ -23,8 +23,10 @@ pub struct RolePowers {
     pub bypass: bool,
     /// The role may create roles. Up to PostgreSQL 15 such a role can make itself a member of any role that is not a superuser.
     pub creates_roles: bool,
-    /// A role of which the role is a member, and which is a superuser, bypasses row-level security, writes all tables, or reads, writes or runs
-    /// files of the server.
+    /// The role may replicate, which copies the files of the whole server.
+    pub replicates: bool,
+    /// A role of which the role is a member, and which is a superuser, bypasses row-level security, replicates, writes all tables, or reads, writes or
+    /// runs files of the server.
     pub member_of: Option<String>,
     /// The role owns a table, the schema or the database, or is a member of a role that does.
     pub owner: bool,
@@ -48,6 +50,11 @@ impl RolePowers {
         if self.creates_roles {
             return Some(format!(
                 "the role {role} may create roles, so it could become a member of others; run `alter role {quoted} nocreaterole`"
+            ));
+        }
+        if self.replicates {
+            return Some(format!(
+                "the role {role} may replicate the whole server, so it could read the rows of all tenants; run `alter role {quoted} noreplication`"
             ));
         }
         if let Some(other) = self.member_of {
@@ -104,10 +111,11 @@ pub async fn role_powers(client: &Client) -> Result<RolePowers> {
     let row = client
         .query_one(
             // A member that inherits no rights has them after `set role`.
-            "select r.rolsuper, r.rolbypassrls, r.rolcreaterole, (\
+            "select r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolreplication, (\
                  select o.rolname::text from pg_roles o \
-                 where (o.rolsuper or o.rolbypassrls or o.rolname in ('pg_write_all_data', 'pg_execute_server_program', \
-                     'pg_read_server_files', 'pg_write_server_files')) and o.oid <> r.oid and pg_has_role(r.oid, o.oid, 'member') \
+                 where (o.rolsuper or o.rolbypassrls or o.rolreplication or o.rolname in ('pg_write_all_data', \
+                     'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) \
+                     and o.oid <> r.oid and pg_has_role(r.oid, o.oid, 'member') \
                  order by o.rolname limit 1), exists (\
                  select from pg_class c \
                  where c.relkind in ('r', 'p') and c.relnamespace = to_regnamespace(current_schema()) \
@@ -125,8 +133,9 @@ pub async fn role_powers(client: &Client) -> Result<RolePowers> {
         superuser: row.try_get(0)?,
         bypass: row.try_get(1)?,
         creates_roles: row.try_get(2)?,
-        member_of: row.try_get(3)?,
-        owner: row.try_get(4)?,
+        replicates: row.try_get(3)?,
+        member_of: row.try_get(4)?,
+        owner: row.try_get(5)?,
     })
 }
 
@@ -153,6 +162,36 @@ pub async fn language_rejection(client: &Client) -> Result<Option<String>> {
         "the server reports errors in the language {language:?}; set lc_messages = 'C' in its postgresql.conf and reload it, or run \
          `alter role ... set lc_messages = 'C'` for this role as a superuser"
     )))
+}
+
+/// Returns the problem and the next step if the database can't store every text.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn encoding_rejection(client: &Client) -> Result<Option<String>> {
+    let encoding: String = client.query_one("show server_encoding", &[]).await?.try_get(0)?;
+    Ok((encoding != "UTF8").then(|| {
+        format!(
+            "the encoding of the database is {encoding}, so it can't store every text; create a database with `encoding 'UTF8' template template0`, \
+             and restore the data there"
+        )
+    }))
+}
+
+/// Returns the effect and the next step if the database knows only the lower case of ASCII letters.
+///
+/// # Errors
+/// When the database can't be reached.
+pub async fn case_warning(client: &Client) -> Result<Option<String>> {
+    let ctype = "select lower('Ż') = 'ż', datctype::text from pg_database where datname = current_database()";
+    let row = client.query_one(ctype, &[]).await?;
+    let (folds, ctype): (bool, String) = (row.try_get(0)?, row.try_get(1)?);
+    Ok((!folds).then(|| {
+        format!(
+            "searches distinguish upper and lower case of letters outside ASCII, because lc_ctype of the database is {ctype}; create a database with \
+             `locale 'C.UTF-8' template template0`, and restore the data there"
+        )
+    }))
 }
 
 fn is_english(language: &str) -> bool {
@@ -226,7 +265,8 @@ pub fn protection_rejection(unprotected: &[String]) -> Option<String> {
     })
 }
 
-/// Rejects a database that this platform must not serve: wrong role, wrong schema, tables without row-level security, sessions without limits of time.
+/// Rejects a database that this platform must not serve: wrong role, wrong schema, tables without row-level security, sessions without limits of time
+/// or at another isolation level.
 ///
 /// # Errors
 /// Describes the problem and the next step.
@@ -237,13 +277,17 @@ pub async fn check(office: &Backoffice) -> Result<()> {
     if let Some(rejection) = powers?.rejection(&session.role) {
         return Err(ConfigError::new("database.url", rejection).into());
     }
-    if let Some(rejection) = session.rejection(&unmet?.limits) {
+    if let Some(rejection) = session.rejection(&unmet?.required) {
         return Err(Error::other(rejection));
     }
     let client = session.client;
     if let Some(rejection) = language_rejection(&client).await? {
         return Err(Error::other(rejection));
     }
+    if let Some(rejection) = encoding_rejection(&client).await? {
+        return Err(Error::other(rejection));
+    }
+    let case = case_warning(&client).await?;
     let protection = protection_rejection(&db::unprotected_tables(&client).await?);
     let open = db::open_rights(&client).await?;
     if let Some(rejection) = schema_rejection(&schema_state(client, office.platform().modules()).await?) {
@@ -251,6 +295,9 @@ pub async fn check(office: &Backoffice) -> Result<()> {
     }
     if let Some(rejection) = protection {
         return Err(Error::other(rejection));
+    }
+    if let Some(warning) = case {
+        tracing::warn!("{warning}");
     }
     for right in open {
         tracing::warn!(%right, "application role has a right that it does not need");
@@ -372,6 +419,7 @@ mod tests {
         superuser: false,
         bypass: false,
         creates_roles: false,
+        replicates: false,
         member_of: None,
         owner: false,
     };
@@ -391,6 +439,10 @@ mod tests {
             RolePowers { bypass: true, ..NONE },
             RolePowers {
                 creates_roles: true,
+                ..NONE
+            },
+            RolePowers {
+                replicates: true,
                 ..NONE
             },
             RolePowers {

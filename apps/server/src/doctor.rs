@@ -1,5 +1,7 @@
 //! `doctor`: checks the installation and prints the next steps.
 
+mod sealed;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use backoffice_core::config::AppConfig;
 use backoffice_core::db::{DatabaseOptions, TlsOptions, open_rights, unprotected_tables};
 use backoffice_core::module::in_order;
 use backoffice_core::time::{Clock, SystemClock};
-use backoffice_core::vault::{SealedColumn, SealedState, states};
+use backoffice_core::vault::states;
 use backoffice_core::{Call, Module};
 use backoffice_local_postgres::Environment;
 use secrecy::SecretString;
@@ -163,6 +165,7 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
         check_rights(report, &client).await;
         check_protection(report, &client).await;
         check_language(report, &client).await;
+        check_encoding(report, &client).await;
         check_writes(report, &client).await;
         check_session(report, settings, url).await;
         check_clock(report, &client).await;
@@ -171,13 +174,20 @@ async fn check_database(report: &mut Report, settings: &Settings, enabled: &[&'s
     let binaries = backoffice_local_postgres::find(&Environment::current());
     let fine = |found: &backoffice_local_postgres::Binaries| format!("PostgreSQL in {}", found.dir.display());
     report.note("binaries", fine, binaries.map_err(Into::into));
-    if !settings.data_dir.join("postgres").exists() {
-        report.add(
-            Verdict::Ok,
-            "database",
-            "none yet; the first `backoffice serve` creates a private one",
-        );
-        return false;
+    match PrivateDatabase::exists(&settings.data_dir) {
+        Ok(true) => {}
+        Ok(false) => {
+            report.add(
+                Verdict::Ok,
+                "database",
+                "none yet; the first `backoffice serve` creates a private one",
+            );
+            return false;
+        }
+        Err(error) => {
+            report.add(Verdict::Fail, "database", error.to_string());
+            return false;
+        }
     }
     let private = PrivateDatabase::start(&settings.data_dir, enabled).await;
     let fine = |_: &PrivateDatabase| format!("private, in {}; its schema is current", settings.data_dir.display());
@@ -208,7 +218,7 @@ async fn check_data(report: &mut Report, settings: &Settings) {
     };
     let call = Call::internal(&host.runtime());
     match states(&call).await {
-        Ok(states) => states.iter().for_each(|state| check_sealed(report, state)),
+        Ok(states) => sealed::check(report, &states),
         Err(error) => report.add(Verdict::Fail, "vault", error.to_string()),
     }
     #[cfg(feature = "attachments")]
@@ -218,29 +228,6 @@ async fn check_data(report: &mut Report, settings: &Settings) {
     if let Err(error) = host.close().await {
         report.add(Verdict::Warn, "data", error.to_string());
     }
-}
-
-fn check_sealed(report: &mut Report, state: &SealedState) {
-    let (SealedColumn { table, column }, values) = (state.column, state.values);
-    let (verdict, text) = match (state.unreadable, state.older) {
-        (0, 0) => (
-            Verdict::Ok,
-            "all with the first key; older keys can be removed".to_owned(),
-        ),
-        (0, older) => (
-            Verdict::Warn,
-            format!("{older} with an older key, which a background job replaces; keep that key"),
-        ),
-        (unreadable, _) => (
-            Verdict::Fail,
-            format!("{unreadable} can't be opened; `vault.keys` lacks their key"),
-        ),
-    };
-    report.add(
-        verdict,
-        "vault",
-        format!("{values} sealed values in {table}.{column}: {text}"),
-    );
 }
 
 #[cfg(feature = "attachments")]
@@ -302,7 +289,7 @@ async fn check_role(report: &mut Report, client: &Client, role: &str) {
         Ok(None) => report.add(
             Verdict::Ok,
             "role",
-            format!("{role} owns nothing, can't create roles and can't bypass row-level security"),
+            format!("{role} owns nothing and can't create roles, replicate or bypass row-level security"),
         ),
         Ok(Some(rejection)) => report.add(Verdict::Fail, "role", rejection),
         Err(error) => report.add(Verdict::Fail, "role", error.to_string()),
@@ -314,6 +301,22 @@ async fn check_language(report: &mut Report, client: &Client) {
         Ok(None) => report.add(Verdict::Ok, "language", "the server reports errors in English"),
         Ok(Some(rejection)) => report.add(Verdict::Fail, "language", rejection),
         Err(error) => report.add(Verdict::Fail, "language", error.to_string()),
+    }
+}
+
+async fn check_encoding(report: &mut Report, client: &Client) {
+    let found = async {
+        Ok::<_, Error>(match database::encoding_rejection(client).await? {
+            Some(rejection) => (Verdict::Fail, rejection),
+            None => match database::case_warning(client).await? {
+                Some(warning) => (Verdict::Warn, warning),
+                None => (Verdict::Ok, "the database stores and compares every text".to_owned()),
+            },
+        })
+    };
+    match found.await {
+        Ok((verdict, text)) => report.add(verdict, "encoding", text),
+        Err(error) => report.add(Verdict::Fail, "encoding", error.to_string()),
     }
 }
 
@@ -335,14 +338,18 @@ async fn check_session(report: &mut Report, settings: &Settings, url: &SecretStr
     let found = async {
         let session = PoolSession::open(&options).await?;
         let unmet = session.unmet().await?;
-        Ok::<_, Error>((session.rejection(&unmet.limits), session.warning(&unmet.planner)))
+        Ok::<_, Error>((session.rejection(&unmet.required), session.warning(&unmet.planner)))
     };
     let (rejection, warning) = match found.await {
         Ok(found) => found,
         Err(error) => (Some(error.to_string()), None),
     };
     if rejection.is_none() {
-        report.add(Verdict::Ok, "session", "the limits of time are in effect");
+        report.add(
+            Verdict::Ok,
+            "session",
+            "the limits of time and the isolation level are in effect",
+        );
     }
     for (verdict, text) in [(Verdict::Fail, rejection), (Verdict::Warn, warning)] {
         if let Some(text) = text {

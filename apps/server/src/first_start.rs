@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use crate::Result;
 #[cfg(feature = "directory")]
 use crate::cli::tenant::{create_tenant, list_tenants};
+#[cfg(feature = "directory")]
+use crate::database;
 use crate::host::Host;
 
 /// The first tenant to create.
@@ -114,6 +116,7 @@ pub(crate) async fn run(host: &Host, requested: &Requested) -> Result<Option<Wel
         return Ok(None);
     }
     let context = host.context();
+    let _alone = lock(host).await?;
     check_administrator(host, &context, requested).await?;
     let tenants = list_tenants(&context, 1).await?;
     let tenant = match tenants.first() {
@@ -141,6 +144,17 @@ pub(crate) async fn run(host: &Host, requested: &Requested) -> Result<Option<Wel
         administrator,
         demo,
     }))
+}
+
+/// Waits for other processes that create the first tenant. They wait until the connection is dropped.
+#[cfg(feature = "directory")]
+async fn lock(host: &Host) -> Result<tokio_postgres::Client> {
+    let options = host.office.database_options();
+    let client = database::connect(&database::parse("database.url", &options.url, &options.tls)?).await?;
+    client
+        .batch_execute("begin; select pg_advisory_xact_lock(hashtext('backoffice.init'))")
+        .await?;
+    Ok(client)
 }
 
 #[cfg(all(feature = "directory", not(feature = "auth")))]

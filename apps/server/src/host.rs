@@ -8,15 +8,25 @@ use secrecy::SecretString;
 use crate::app::{Backoffice, Composition};
 use crate::config::Settings;
 use crate::private_database::PrivateDatabase;
-use crate::{Result, database, modules, secrets};
+use crate::{Error, Result, database, modules, secrets};
 
 /// The purpose for which the host is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Serving requests or running jobs: the secrets are required.
+    /// Serving requests: the secrets are required, and a missing private database is created.
     Serve,
-    /// A command that signs and seals nothing: missing secrets are replaced while it runs.
+    /// Running jobs: the secrets and the database are required.
+    Work,
+    /// Setting up an installation: missing secrets are replaced while the command runs, and a missing private database is created.
+    SetUp,
+    /// A command that signs and seals nothing: missing secrets are replaced while it runs. The database is required.
     Command,
+}
+
+impl Purpose {
+    fn creates_database(self) -> bool {
+        matches!(self, Self::Serve | Self::SetUp)
+    }
 }
 
 /// The opened host. [`Host::close`] shuts it down in order.
@@ -32,6 +42,9 @@ impl Host {
     pub(crate) async fn open(settings: Settings, purpose: Purpose) -> Result<Self> {
         for file in settings.exposed_files() {
             tracing::warn!(file = %file.display(), "file with secrets is readable by every user; run chmod o-r on it");
+        }
+        if !purpose.creates_database() {
+            require_database(&settings)?;
         }
         let settings = with_secrets(settings, purpose)?;
         let modules = in_order(&modules::enabled(settings.modules.as_deref())?)?;
@@ -91,6 +104,21 @@ impl Host {
     }
 }
 
+/// Rejects settings that name no database in a folder without a private one. Such a folder is usually the wrong one, and a new database would be empty.
+fn require_database(settings: &Settings) -> Result<()> {
+    if !settings.is_development() || PrivateDatabase::exists(&settings.data_dir)? {
+        return Ok(());
+    }
+    // An invalid setting is the more specific reason.
+    check_settings(settings)?;
+    let folder = std::path::absolute(&settings.data_dir).map_err(Error::file(&settings.data_dir))?;
+    Err(Error::other(format!(
+        "there is no database: `database.url` is not set, and {} has no private one; name the file of the settings with --config or the folder \
+         with --data-dir, or run `backoffice init` to create an installation in this folder",
+        folder.display()
+    )))
+}
+
 fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
     if !lacks_secrets(&settings)? {
         return Ok(settings);
@@ -101,8 +129,8 @@ fn with_secrets(settings: Settings, purpose: Purpose) -> Result<Settings> {
     }
     match purpose {
         // The module rejects them and states why.
-        Purpose::Serve => Ok(settings),
-        Purpose::Command => with_any_secrets(&settings),
+        Purpose::Serve | Purpose::Work => Ok(settings),
+        Purpose::SetUp | Purpose::Command => with_any_secrets(&settings),
     }
 }
 

@@ -23,4 +23,5 @@ mod session;
 mod signals;
 
 pub use app::{Backoffice, Composition, api, pages};
+pub use connections::limit_connections;
 pub use error::{Error, Result};

@@ -32,6 +32,11 @@ impl PrivateDatabase {
         Ok(private)
     }
 
+    /// Returns whether there is a server below `data_dir`. Creates and starts nothing.
+    pub(crate) fn exists(data_dir: &Path) -> Result<bool> {
+        Ok(LocalPostgres::exists(&settings(data_dir))?)
+    }
+
     /// Returns the URL of the application's role.
     pub(crate) fn url(&self) -> SecretString {
         self.server.url(APPLICATION, DATABASE).into()
@@ -104,8 +109,12 @@ impl PrivateDatabase {
     }
 }
 
+fn settings(data_dir: &Path) -> Settings {
+    Settings::new(data_dir.join("postgres"))
+}
+
 async fn run(data_dir: &Path) -> Result<LocalPostgres> {
-    let settings = Settings::new(data_dir.join("postgres"));
+    let settings = settings(data_dir);
     let started = tokio::task::spawn_blocking(move || LocalPostgres::shared(&settings)).await;
     Ok(started.map_err(|error| Error::other(error.to_string()))??)
 }

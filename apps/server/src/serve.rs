@@ -1,4 +1,4 @@
-//! Serves until a signal, then shuts down in order: readiness off, requests finished, background work stopped, private PostgreSQL last.
+//! Serves until a signal, then shuts down in order: readiness off, delay, requests finished, background work stopped, private PostgreSQL last.
 
 use std::net::SocketAddr;
 
@@ -12,14 +12,11 @@ use crate::admin::{self, Readiness};
 use crate::app::{Backoffice, api, pages};
 use crate::background::Background;
 use crate::config::Settings;
-use crate::connections::{HEAD_TIMEOUT, watch_reader, within_file_limit};
+use crate::connections::limit_connections;
 use crate::first_start::{self, Welcome};
 use crate::host::{Host, Purpose};
 use crate::signals::Signals;
 use crate::{Error, Result, background, first_password};
-
-/// Maximum time for open requests to finish, in seconds.
-const DRAIN_SECONDS: u64 = 10;
 
 /// Serves the enabled modules until SIGTERM or SIGINT.
 pub(crate) async fn serve(settings: Settings) -> Result<()> {
@@ -32,7 +29,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<()> {
 /// Runs jobs and delivers events until SIGTERM or SIGINT, beside serving processes.
 pub(crate) async fn work(settings: Settings) -> Result<()> {
     let metrics = admin::collect_metrics()?;
-    let host = Host::open(settings, Purpose::Serve).await?;
+    let host = Host::open(settings, Purpose::Work).await?;
     let outcome = if host.office.platform().jobs().workers == 0 {
         let reason = "is 0, so this worker would run no job; start it with --set jobs.workers=4";
         Err(ConfigError::new("jobs.workers", reason).into())
@@ -107,28 +104,19 @@ async fn stop(
 }
 
 fn api_server(office: &Backoffice, listen: SocketAddr) -> Result<Server> {
-    let http = office.platform().http();
-    let workers = http.workers.unwrap_or_else(|| cores().min(MOST_WORKERS));
-    let connections = within_file_limit(http.max_connections, office.database_connections());
-    let office = office.clone();
+    let workers = office.platform().http().workers;
+    let workers = workers.unwrap_or_else(|| cores().min(MOST_WORKERS));
+    let served = office.clone();
     let server = HttpServer::new(move || {
-        let runtime = office.worker(workers);
+        let runtime = served.worker(workers);
         App::new()
             .app_data(web::Data::new(runtime.clone()))
             .configure(pages(runtime.clone()))
             .configure(api(runtime))
             .default_service(web::to(not_found))
     });
-    let bound = server
-        .workers(workers)
-        // Per worker.
-        .max_connections((connections / workers).max(1))
-        .client_request_timeout(HEAD_TIMEOUT)
-        .on_connect(watch_reader)
-        // The body of a file follows its headers in a write of its own, which would otherwise wait for the client's acknowledgement.
-        .tcp_nodelay(true)
+    let bound = limit_connections(server, office, workers)
         .disable_signals()
-        .shutdown_timeout(DRAIN_SECONDS)
         .bind(listen);
     let bound = bound.map_err(|error| {
         ConfigError::new(
@@ -157,7 +145,8 @@ fn announce(host: &Host, listen: SocketAddr, welcome: Option<&Welcome>) {
     }
 }
 
-/// Waits for the first signal, drains, and aborts open requests on the second one.
+/// Waits for the first signal, then for `http.drain_delay` while it accepts requests, then drains. The second signal ends the delay, and aborts open
+/// requests.
 async fn wait_and_drain(
     host: &Host,
     handle: ServerHandle,
@@ -179,7 +168,12 @@ async fn wait_and_drain(
             reason.err().unwrap_or_default()
         )));
     }
-    tracing::info!("draining; another signal stops at once");
+    let delay = host.office.platform().http().drain_delay;
+    tracing::info!(http.drain_delay = ?delay, "draining; another signal stops at once");
+    tokio::select! {
+        () = tokio::time::sleep(delay) => {}
+        () = signals.second() => {}
+    }
     host.office.platform().commit_notifier().close();
     tokio::select! {
         () = handle.stop(true) => {}

@@ -1,4 +1,4 @@
-//! Whether the sessions of the pools start with the limits of the platform. A pooler between a process and PostgreSQL may prevent it.
+//! Whether the sessions of the pools start with the settings of the platform. A pooler between a process and PostgreSQL may prevent it.
 
 use backoffice_core::db::{DatabaseOptions, SessionOptions, UnmetSetting, UnmetSettings};
 use tokio_postgres::Client;
@@ -36,11 +36,11 @@ impl PoolSession {
         Ok(self.options.unmet(&self.client).await?)
     }
 
-    /// Returns the problem and the next step if limits are not in effect.
+    /// Returns the problem and the next step if required settings are not in effect.
     pub(crate) fn rejection(&self, unmet: &[UnmetSetting]) -> Option<String> {
         (!unmet.is_empty()).then(|| {
             format!(
-                "sessions start without the limits of the platform (in ms: {}), because a pooler drops the startup parameter `options`; run {} and let the \
+                "sessions start without the settings of the platform ({}; durations in ms), because a pooler drops the startup parameter `options`; run {} and let the \
                  pooler open new connections, or connect without a pooler",
                 found(unmet),
                 self.statements(unmet)
@@ -72,7 +72,7 @@ fn options_rejection(error: &tokio_postgres::Error, role: &str, options: &Sessio
         format!(
             "a pooler rejects the startup parameter `options` ({reason}); let it drop the parameter (PgBouncer: \
              `ignore_startup_parameters = options`) and run {}, or connect without a pooler",
-            statements(role, options.limits())
+            statements(role, options.required())
         )
     })
 }
@@ -87,6 +87,27 @@ fn found(unmet: &[UnmetSetting]) -> String {
 /// Returns the statements that give the sessions of a role these settings.
 fn statements<'a>(role: &str, settings: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let role = database::quote(role);
-    let statements = settings.map(|(name, value)| format!("`alter role {role} set {name} = {value}`"));
+    let statements = settings.map(|(name, value)| {
+        let quote = if value.contains(' ') { "'" } else { "" };
+        format!("`alter role {role} set {name} = {quote}{value}{quote}`")
+    });
     statements.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_two_words_is_quoted() {
+        let settings = [
+            ("lock_timeout", "5000"),
+            ("default_transaction_isolation", "read committed"),
+        ];
+
+        assert_eq!(
+            statements("app", settings.into_iter()),
+            "`alter role \"app\" set lock_timeout = 5000`, `alter role \"app\" set default_transaction_isolation = 'read committed'`"
+        );
+    }
 }

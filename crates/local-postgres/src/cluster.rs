@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Error, Settings, Version,
-    home::Home,
+    home::{Home, has_cluster},
     lock::{Sharing, StartLock, Users},
     server::Server,
     socket,
@@ -48,6 +48,15 @@ impl LocalPostgres {
     /// As [`LocalPostgres::start`]; [`Error::InUse`] only while another handle uses the cluster alone.
     pub fn shared(settings: &Settings) -> Result<Self, Error> {
         Self::open(settings, Sharing::WithOthers)
+    }
+
+    /// Returns whether the cluster exists. Creates and starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] when the folder cannot be read.
+    pub fn exists(settings: &Settings) -> Result<bool, Error> {
+        has_cluster(&settings.dir)
     }
 
     fn open(settings: &Settings, sharing: Sharing) -> Result<Self, Error> {

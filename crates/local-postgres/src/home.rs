@@ -17,6 +17,7 @@ use crate::{
 pub(crate) const START_LOCK: &str = "start.lock";
 pub(crate) const USERS_LOCK: &str = "users.lock";
 pub(crate) const LOG: &str = "server.log";
+const DATA: &str = "data";
 
 const ROOT: u32 = 0;
 
@@ -25,6 +26,33 @@ const ROOT: u32 = 0;
 pub(crate) struct Home {
     dir: PathBuf,
     owner: Owner,
+}
+
+/// Returns whether the folder, or the one that root's server has in its place, holds a cluster.
+pub(crate) fn has_cluster(dir: &Path) -> Result<bool, Error> {
+    let dir = std::path::absolute(dir).map_err(failed("resolve", dir))?;
+    let mut candidates = vec![dir.clone()];
+    if current_uid()? == ROOT {
+        candidates.push(elsewhere(&dir));
+        candidates.push(in_temp(&dir, &Owner::for_root()?));
+    }
+    for candidate in candidates {
+        let data = candidate.join(DATA);
+        if data.try_exists().map_err(failed("look at", &data))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the folder that root's server has in place of one that its user cannot reach.
+fn elsewhere(dir: &Path) -> PathBuf {
+    Path::new("/var/lib/backoffice").join(short_name(dir, ROOT))
+}
+
+/// Returns the folder that root's server has if that user cannot reach [`elsewhere`] either.
+fn in_temp(dir: &Path, owner: &Owner) -> PathBuf {
+    temp_dir(owner).join(format!("backoffice-cluster-{}", short_name(dir, ROOT)))
 }
 
 impl Home {
@@ -58,12 +86,12 @@ impl Home {
     }
 
     fn for_root(dir: &Path) -> Result<Self, Error> {
-        let owner = match fs::metadata(dir.join("data")) {
+        let owner = match fs::metadata(dir.join(DATA)) {
             Ok(meta) if meta.uid() != ROOT => Owner::other(meta.uid(), meta.gid()),
             _ => Owner::for_root()?,
         };
-        let elsewhere = Path::new("/var/lib/backoffice").join(short_name(dir, ROOT));
-        let was_moved = !dir.join("data").exists() && elsewhere.join("data").exists();
+        let elsewhere = elsewhere(dir);
+        let was_moved = !dir.join(DATA).exists() && elsewhere.join(DATA).exists();
         if !was_moved && owner.can_reach(dir) {
             create_open(dir)?;
             let dir = canonical(dir)?;
@@ -73,7 +101,7 @@ impl Home {
     }
 
     fn moved(requested: &Path, elsewhere: &Path, owner: Owner) -> Result<Self, Error> {
-        let in_temp = temp_dir(&owner).join(format!("backoffice-cluster-{}", short_name(requested, ROOT)));
+        let in_temp = in_temp(requested, &owner);
         let prepared = create_open(elsewhere);
         let dir = match prepared.is_ok() && owner.can_reach(elsewhere) {
             true => elsewhere,
@@ -99,7 +127,7 @@ impl Home {
     }
 
     pub(crate) fn data(&self) -> PathBuf {
-        self.dir.join("data")
+        self.dir.join(DATA)
     }
 
     pub(crate) fn log(&self) -> PathBuf {

@@ -49,7 +49,7 @@ pub(super) async fn init(settings: Settings, arguments: Arguments, output: Outpu
     {
         migrations = migrate::apply(&settings, &url).await?;
     }
-    let host = Host::open(settings, Purpose::Command).await?;
+    let host = Host::open(settings, Purpose::SetUp).await?;
     let created = if host.has("directory") {
         first_start::run(&host, &requested).await
     } else {

@@ -17,7 +17,7 @@ pub(super) async fn migrate(settings: Settings, output: Output) -> Result<()> {
         Some(url) => apply(&settings, &url).await?,
         None => 0,
     };
-    let host = Host::open(settings, Purpose::Command).await?;
+    let host = Host::open(settings, Purpose::SetUp).await?;
     let granted = sync_roles(&host).await;
     let granted = host.close().await.and(granted)?;
     let text = match granted {

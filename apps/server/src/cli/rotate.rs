@@ -12,8 +12,14 @@ pub(super) fn rotate(settings: &Settings, secret: secrets::Secret, output: Outpu
     host::check_settings(settings)?;
     let kid = secrets::rotate(settings, secret, &Ids::default())?;
     let file = secrets::path(&settings.data_dir);
+    let older = match secret {
+        secrets::Secret::Vault => {
+            "; keep the older keys until `backoffice doctor`, run some minutes later, reports that no value needs them"
+        }
+        secrets::Secret::Jwt | secrets::Secret::Consent | secrets::Secret::WebPush => "",
+    };
     let text = format!(
-        "new first key {kid} in {}; restart every `backoffice serve` and `backoffice worker` to use it",
+        "new first key {kid} in {}; restart every `backoffice serve` and `backoffice worker` to use it{older}",
         file.display()
     );
     output.print(&text, &json!({"kid": kid}))

@@ -8,8 +8,8 @@ const PREFIX: &str = "BACKOFFICE__";
 /// Settings whose text is a comma-separated list.
 const LISTS: &[&str] = &["modules", "app.allowed_origins", "i18n.locales"];
 
-/// Settings whose text may begin with `{public_url}`, which looks like a table.
-const TEXTS: &[&str] = &["auth.reset.link", "auth.invite.link"];
+/// Settings whose text may look like a table or a list: a link begins with `{public_url}`, an address of IPv6 with `[`.
+const TEXTS: &[&str] = &["auth.reset.link", "auth.invite.link", "http.listen", "admin.listen"];
 
 /// Extracts the settings, as key and value, from these variables.
 pub(super) fn settings(
@@ -155,6 +155,25 @@ mod tests {
                 .kind,
             ValueKind::from("\"Office\" <office@office.example>")
         );
+    }
+
+    #[test]
+    fn an_address_of_ipv6_is_literal_text_or_a_toml_string() {
+        let address = "[::1]:8111";
+        for name in ["BACKOFFICE__HTTP__LISTEN", "BACKOFFICE__ADMIN__LISTEN"] {
+            for text in [address.to_owned(), format!("\"{address}\""), format!("'{address}'")] {
+                assert_eq!(read(name, &text)[0].1.kind, ValueKind::from(address), "{name} = {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_malformed_list_is_rejected() {
+        let variable = ("BACKOFFICE__APP__ALLOWED_ORIGINS".to_owned(), "[::1]:8111".to_owned());
+
+        let error = settings([variable]).expect_err("no TOML");
+
+        assert!(error.to_string().contains("is not valid TOML"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The sources of settings; each overrides the ones before it.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +60,7 @@ impl Sources {
     fn read_with(self, fallbacks: Vec<(String, Value)>) -> Result<Settings, ConfigError> {
         let data_dir: PathBuf = section(&self.merge(None, &fallbacks)?, "data_dir")?;
         let secrets_file = secrets::path(&data_dir);
-        let raw = self.merge(secrets_file.is_file().then_some(secrets_file.as_path()), &fallbacks)?;
+        let raw = self.merge(is_file(&secrets_file)?.then_some(secrets_file.as_path()), &fallbacks)?;
         let database = section::<DatabaseConfig>(&raw, "database")?.checked()?;
         Ok(Settings {
             data_dir,
@@ -79,9 +81,11 @@ impl Sources {
             builder = builder.set_default(key, value.clone()).map_err(unreadable)?;
         }
         if let Some(secrets) = secrets {
+            check_readable(secrets)?;
             builder = builder.add_source(known_sections(secrets).map_err(unreadable)?);
         }
         if let Some(file) = self.file()? {
+            check_readable(&file)?;
             builder = builder.add_source(toml_file(&file));
         }
         for (key, value) in environment::settings(self.environment.iter().cloned())? {
@@ -96,11 +100,14 @@ impl Sources {
 
     pub(super) fn file(&self) -> Result<Option<PathBuf>, ConfigError> {
         match &self.file {
-            Some(file) if file.is_file() => Ok(Some(file.clone())),
-            Some(file) => Err(ConfigError::new(
-                "--config",
-                format!("{} does not exist", file.display()),
-            )),
+            Some(file) => match is_file(file) {
+                Ok(true) => Ok(Some(file.clone())),
+                Ok(false) => Err(ConfigError::new(
+                    "--config",
+                    format!("{} does not exist", file.display()),
+                )),
+                Err(error) => Err(ConfigError::new("--config", error.to_string())),
+            },
             None => Ok(Some(PathBuf::from(DEFAULT_FILE)).filter(|file| file.is_file())),
         }
     }
@@ -180,6 +187,28 @@ impl Settings {
     /// Returns the settings with `fallbacks` for keys that are not set.
     pub(crate) fn with_fallbacks(&self, fallbacks: Vec<(String, Value)>) -> Result<Self, ConfigError> {
         self.sources.clone().read_with(fallbacks)
+    }
+}
+
+/// Returns whether the file exists.
+///
+/// # Errors
+/// Names the path if it is something else, such as a folder, or can't be looked at.
+fn is_file(path: &Path) -> Result<bool, ConfigError> {
+    let unusable = |reason: String| ConfigError::new(path.display().to_string(), reason);
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(true),
+        Ok(_) => Err(unusable("is not a file".to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(unusable(error.to_string())),
+    }
+}
+
+/// Rejects a file that can't be read. The error names it, unlike that of the library.
+fn check_readable(file: &Path) -> Result<(), ConfigError> {
+    match fs::read_to_string(file) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(ConfigError::new(file.display().to_string(), error.to_string())),
     }
 }
 

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::support::{Folder, errors, program, text};
 
-fn line(text: &str, key: &str) -> String {
+/// Returns the line of a setting.
+pub(crate) fn line(text: &str, key: &str) -> String {
     text.lines()
         .find(|line| line.starts_with(&format!("{key} = ")))
         .unwrap_or_default()
@@ -113,6 +114,7 @@ fn unusable_values_are_rejected_before_anything_starts() {
         "http.body_timeout=2d",
         "http.workers=0",
         "http.workers=513",
+        "http.drain_delay=61s",
         "app.public_url=office.example",
         "app.public_url=https://office.example/app",
         "log.level=warning",
@@ -227,7 +229,7 @@ fn secrets_are_printed_as_stars() {
 }
 
 /// Returns everything that a command that must fail has printed.
-fn printed(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), errors(output));
     assert!(!output.status.success(), "{printed}");
     printed

@@ -126,6 +126,39 @@ fn commands_without_a_database_create_no_folder() {
     assert!(!folder.path("var").exists());
 }
 
+#[test]
+fn only_commands_that_set_up_create_a_database() {
+    let folder = Folder::new();
+    let id = "00000000-0000-7000-8000-000000000002";
+
+    for command in [
+        &["jobs", "list"][..],
+        &["jobs", "retry", id],
+        &["events", "dead-letters", "list"],
+        &["worker"],
+        #[cfg(feature = "directory")]
+        &["tenant", "list"],
+        #[cfg(feature = "directory")]
+        &["tenant", "create", "New Ltd"],
+        #[cfg(feature = "auth")]
+        &["user", "list"],
+        #[cfg(feature = "auth")]
+        &["roles", "sync"],
+    ] {
+        let output = folder.run(&[command, &["--data-dir", "wrong"]].concat());
+
+        let reported = errors(&output);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {reported}");
+        assert!(
+            reported.contains("there is no database") && reported.contains("/wrong has no private one"),
+            "{command:?}: {reported}"
+        );
+    }
+    let invalid = errors(&folder.run(&["jobs", "list", "--set", "jobs.wokers=4"]));
+    assert!(invalid.contains("wokers"), "{invalid}");
+    assert!(!folder.path("wrong").exists() && !folder.path("var").exists());
+}
+
 #[cfg(feature = "attachments")]
 #[test]
 fn the_doctor_names_a_folder_that_cannot_be_created() {

@@ -23,6 +23,7 @@ mod disabled_modules;
 #[cfg(feature = "auth")]
 mod edge;
 #[cfg(all(feature = "auth", feature = "attachments"))]
+mod encoding;
 mod extraction;
 mod init;
 mod inspection;
@@ -57,6 +58,7 @@ mod role_powers;
 mod server;
 #[cfg(feature = "auth")]
 mod signals;
+mod sources;
 #[cfg(all(feature = "auth", feature = "events"))]
 mod stream;
 #[cfg(all(feature = "customers", feature = "catalog"))]

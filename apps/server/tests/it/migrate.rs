@@ -76,6 +76,20 @@ async fn a_role_that_does_not_own_the_schema_is_rejected_with_the_next_step() {
 }
 
 #[actix_web::test]
+async fn a_migration_waits_for_another_one_whatever_the_lock_timeout() {
+    let (folder, database) = (Folder::new(), TestDatabase::create(&compiled()).await);
+    let (url, owner_url) = (database.application_url(), database.owner_url());
+    let limit = format!("alter database \"{}\" set lock_timeout = '10ms'", database.name());
+    database.sql(&limit).await;
+    let waits = async { tokio::task::spawn_blocking(move || migrate(&folder, &url, &owner_url)).await };
+
+    let other = "select pg_advisory_xact_lock(hashtext('backoffice.migrate'))";
+    let migrated = database.while_changing(other, waits).await.expect("no panic");
+
+    text(&migrated);
+}
+
+#[actix_web::test]
 async fn a_server_that_accepts_no_writes_is_rejected_with_the_next_step() {
     let (folder, database) = (Folder::new(), TestDatabase::empty().await);
     let read_only = format!(

@@ -242,6 +242,45 @@ async fn clients_are_asked_to_retry_while_the_database_accepts_no_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_were_opened_read_only_do_not_outlast_it() {
+    let cluster = Cluster::start();
+    let office = cluster.office();
+    let mut server = office.serve(&[NO_LIMITS, NO_WORKERS]).await;
+    office.create_user(SECOND, "admin");
+    let token = sign_in(&server, SECOND);
+    let create_role =
+        |number: usize| server.post("/api/auth/roles", &token, &json!({"name": format!("Role {number}")}));
+
+    // Applies to new sessions only.
+    cluster
+        .sql("alter role backoffice_app set default_transaction_read_only = on")
+        .await;
+    cluster
+        .sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'backoffice_app'")
+        .await;
+    let started = Instant::now();
+    while server.operators("/readyz").body["status"] != "database read-only" {
+        assert!(started.elapsed() < Duration::from_secs(30), "{}", server.log());
+        sleep(Duration::from_millis(20)).await;
+    }
+    for number in 0..16 {
+        let rejected = create_role(number);
+        assert_eq!(rejected.status, 503, "{}", rejected.text);
+    }
+    cluster
+        .sql("alter role backoffice_app reset default_transaction_read_only")
+        .await;
+    sleep(RECOVERY).await;
+
+    assert_eq!(server.operators("/readyz").status, 200);
+    for number in 0..16 {
+        let created = create_role(number);
+        assert_eq!(created.status, 201, "{}", created.text);
+    }
+    server.check_health();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_is_not_ready_while_the_database_does_not_respond() {
     let cluster = Cluster::start();
     let office = cluster.office();

@@ -37,14 +37,14 @@ async fn alter_role(database: &TestDatabase, settings: &[(&str, &str)]) {
     }
 }
 
-/// Returns the names of the limits and of the planner's settings that are not in effect in a new session.
+/// Returns the names of the required and of the planner's settings that are not in effect in a new session.
 async fn unmet(connector: &Connector, options: &SessionOptions) -> [Vec<String>; 2] {
     let (client, driven) = connector.connect().await.expect("a connection");
     let driving = tokio::spawn(driven);
     let unmet = options.unmet(&client).await.expect("the settings can be read");
     drop(client);
     driving.await.expect("no panic").expect("a connection");
-    [unmet.limits, unmet.planner].map(|settings| settings.into_iter().map(|one| one.name).collect())
+    [unmet.required, unmet.planner].map(|settings| settings.into_iter().map(|one| one.name).collect())
 }
 
 #[tokio::test]
@@ -69,6 +69,31 @@ async fn limits_that_are_not_in_effect_are_found() {
     assert_eq!(limits, ["statement_timeout"]);
     assert_eq!(planner, ["jit"]);
     assert_eq!(unmet(&with_options, &options).await, nothing, "the options win");
+}
+
+#[tokio::test]
+async fn the_isolation_level_of_the_role_has_no_effect_unless_the_options_are_dropped() {
+    let database = database().await;
+    let plain = connector(&database);
+    let mut with_options = plain.clone();
+    let options = SessionOptions::new(plain.config(), Duration::from_secs(7));
+    options.apply(with_options.config_mut());
+
+    alter_role(&database, &LIMITS).await;
+    alter_role(&database, &[("default_transaction_isolation", "'repeatable read'")]).await;
+
+    let [required, _] = unmet(&plain, &options).await;
+    assert_eq!(required, ["default_transaction_isolation"]);
+    assert_eq!(unmet(&with_options, &options).await, <[Vec<String>; 2]>::default());
+    let (client, driven) = with_options.connect().await.expect("a connection");
+    let driving = tokio::spawn(driven);
+    let level = client
+        .query_one("show transaction_isolation", &[])
+        .await
+        .expect("a row");
+    assert_eq!(level.get::<_, String>(0), "read committed");
+    drop(client);
+    driving.await.expect("no panic").expect("a connection");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

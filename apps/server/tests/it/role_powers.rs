@@ -8,6 +8,7 @@ const NONE: RolePowers = RolePowers {
     superuser: false,
     bypass: false,
     creates_roles: false,
+    replicates: false,
     member_of: None,
     owner: false,
 };
@@ -54,6 +55,13 @@ async fn powers_of_the_role_itself_are_found() {
                 ..NONE
             },
         ),
+        (
+            "replication",
+            RolePowers {
+                replicates: true,
+                ..NONE
+            },
+        ),
     ] {
         let (found, _) = powers(&database, &format!("create role \"<one>\" {option}")).await;
         assert_eq!(found, expected, "{option}");
@@ -64,7 +72,7 @@ async fn powers_of_the_role_itself_are_found() {
 async fn powers_of_a_membership_are_found_although_it_inherits_nothing() {
     let database = TestDatabase::create(&[]).await;
 
-    for option in ["superuser", "bypassrls"] {
+    for option in ["superuser", "bypassrls", "replication"] {
         let statements =
             format!("create role \"<other>\" {option}; create role \"<one>\" noinherit in role \"<other>\"");
         let (found, other) = powers(&database, &statements).await;

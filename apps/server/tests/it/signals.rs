@@ -15,14 +15,24 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const UNDER_WAY: Duration = Duration::from_secs(1);
 const AT_ONCE: Duration = Duration::from_secs(6);
 
-/// Ends the program with two signals. The first one alone does not end it, because something is under way.
-async fn end_by_two_signals(process: &mut Server) {
+/// Sends the first signal, and waits until the program has received it.
+async fn begin_to_end(process: &Server) {
     process.terminate();
     let started = Instant::now();
     while !process.log().contains("another signal stops at once") {
         assert!(started.elapsed() < PATIENCE, "{}", process.log());
         sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Ends the program with two signals. The first one alone does not end it, because something is under way.
+async fn end_by_two_signals(process: &mut Server) {
+    begin_to_end(process).await;
+    end_by_second_signal(process).await;
+}
+
+/// Ends the program with another signal; without it something is under way.
+async fn end_by_second_signal(process: &mut Server) {
     assert_eq!(process.ends_within(UNDER_WAY).await, None, "{}", process.log());
 
     process.terminate();
@@ -32,6 +42,38 @@ async fn end_by_two_signals(process: &mut Server) {
         ended.is_some_and(|status| status.success()),
         "{ended:?} {}",
         process.log()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_get_responses_in_the_delay_before_the_drain() {
+    let (office, _database) = office().await;
+    let mut server = office
+        .serve(&[NO_WORKERS, ("BACKOFFICE__HTTP__DRAIN_DELAY", "60s")])
+        .await;
+
+    begin_to_end(&server).await;
+
+    assert_eq!(server.operators("/readyz").status, 503);
+    // On a connection of its own.
+    assert_eq!(server.get("/api/version", "").status, 200);
+    end_by_second_signal(&mut server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_delay_before_the_drain_ends_by_itself() {
+    let (office, _database) = office().await;
+    let mut server = office
+        .serve(&[NO_WORKERS, ("BACKOFFICE__HTTP__DRAIN_DELAY", "2s")])
+        .await;
+
+    begin_to_end(&server).await;
+
+    let ended = server.ends_within(PATIENCE).await;
+    assert!(
+        ended.is_some_and(|status| status.success()),
+        "{ended:?} {}",
+        server.log()
     );
 }
 

@@ -36,6 +36,20 @@ fn a_folder_with_other_files_is_left_alone() {
 }
 
 #[test]
+fn a_cluster_exists_once_it_was_started() {
+    let scratch = Scratch::new();
+    let exists = || LocalPostgres::exists(&scratch.settings()).expect("the folder can be read");
+    assert!(!exists());
+    assert!(!scratch.settings().dir.exists(), "the look creates nothing");
+
+    let postgres = LocalPostgres::start(&scratch.settings()).expect("the cluster starts");
+
+    assert!(exists());
+    postgres.stop().expect("it stops");
+    assert!(exists());
+}
+
+#[test]
 fn a_setting_that_the_server_rejects_is_shown_with_the_log() {
     let scratch = Scratch::new();
     let mut settings = scratch.settings();
