@@ -145,7 +145,7 @@ pub(crate) async fn notify_unread(
     let notification_type = NotificationType { channels, ..OPENED };
     let readers = readers_of(connection, tenant, alert.id, users).await?;
     let unread = users.iter().filter(|user| !readers.contains(*user));
-    let new = Vec::from_iter(unread.map(|user| about(notification_type, *user, alert)));
+    let new: Vec<New> = unread.map(|user| about(notification_type, *user, alert)).collect();
     send_last(connection, call, tenant, &new).await?;
     Ok(())
 }

@@ -107,19 +107,16 @@ fn request(
         request = request.header(USER_AGENT, "Backoffice-Webhooks");
     }
     for (name, value) in own.into_iter().flatten() {
-        let value = match header_values::referenced(value) {
-            Some(id) => {
-                let opened = opened.get(&id).ok_or(Outcome::Invalid)?;
-                let opened = opened.as_ref().ok_or(Outcome::UnreadableSecret)?;
-                let secret = HeaderValue::from_bytes(opened.expose_secret());
-                let mut secret = secret.map_err(|_| Outcome::Invalid)?;
-                secret.set_sensitive(true);
-                secret
-            }
-            None => {
-                let text = value.as_str().ok_or(Outcome::Invalid)?;
-                HeaderValue::from_str(text).map_err(|_| Outcome::Invalid)?
-            }
+        let value = if let Some(id) = header_values::referenced(value) {
+            let opened = opened.get(&id).ok_or(Outcome::Invalid)?;
+            let opened = opened.as_ref().ok_or(Outcome::UnreadableSecret)?;
+            let secret = HeaderValue::from_bytes(opened.expose_secret());
+            let mut secret = secret.map_err(|_| Outcome::Invalid)?;
+            secret.set_sensitive(true);
+            secret
+        } else {
+            let text = value.as_str().ok_or(Outcome::Invalid)?;
+            HeaderValue::from_str(text).map_err(|_| Outcome::Invalid)?
         };
         request = request.header(name, value);
     }
