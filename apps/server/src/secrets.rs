@@ -150,15 +150,19 @@ pub fn create_missing(settings: &Settings, ids: &Ids) -> Result<bool> {
     }
     let _lock = lock(&settings.data_dir)?;
     let mut document = read(&settings.data_dir)?;
+    let mut is_changed = false;
     for secret in missing {
         // Another process may have created it since the settings were read.
         let keys = document.keys(secret);
         if keys.is_empty() {
             keys.push(Key::generate(ids));
+            is_changed = true;
         }
     }
-    write(&settings.data_dir, &document)?;
-    Ok(true)
+    if is_changed {
+        write(&settings.data_dir, &document)?;
+    }
+    Ok(is_changed)
 }
 
 /// Creates a new first key. The old one stays second, so that its signatures remain valid, or the values that it sealed readable; that of web push is

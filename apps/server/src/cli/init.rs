@@ -80,9 +80,10 @@ fn already(new_secrets: Option<&Path>, migrations: usize) -> String {
 
 /// Creates missing secrets. Returns the settings with them, and the file if it was written.
 fn with_secrets(settings: Settings) -> Result<(Settings, Option<PathBuf>)> {
-    if host::lacks_secrets(&settings)? && secrets::create_missing(&settings, &Ids::default())? {
-        let file = secrets::path(&settings.data_dir);
-        return Ok((settings.reread()?, Some(file)));
+    if host::lacks_secrets(&settings)? {
+        // Another process may have created them meanwhile.
+        let file = secrets::create_missing(&settings, &Ids::default())?.then(|| secrets::path(&settings.data_dir));
+        return Ok((settings.reread()?, file));
     }
     Ok((settings, None))
 }

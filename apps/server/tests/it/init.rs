@@ -50,17 +50,6 @@ async fn acc_40_init_twice_creates_one_tenant() {
 #[actix_web::test]
 async fn concurrent_inits_create_one_tenant() {
     let (folder, database) = (Folder::new(), database().await);
-    // Creates the secrets, and fails for its address.
-    let url = database.application_url();
-    folder.run_with(
-        &["init", "--generate", "--email", "boss"],
-        &[("BACKOFFICE__DATABASE__URL", &url)],
-    );
-    assert_eq!(
-        database.rows("select id from directory_tenants").await,
-        [Value::Null; 0]
-    );
-
     let outputs: Vec<String> = std::thread::scope(|scope| {
         let started: Vec<_> = (0..3)
             .map(|_| scope.spawn(|| run(&folder, &database, &["init", "--generate"])))
@@ -68,8 +57,15 @@ async fn concurrent_inits_create_one_tenant() {
         started.into_iter().map(|one| one.join().expect("an output")).collect()
     });
 
-    let unchanged = outputs.iter().filter(|output| output.contains("nothing was changed"));
-    assert_eq!(unchanged.count(), 2, "{outputs:?}");
+    // The secrets may have been created by another process than the tenant.
+    let of_others = outputs
+        .iter()
+        .filter(|output| output.contains("there is a tenant already"));
+    assert_eq!(of_others.count(), 2, "{outputs:?}");
+    assert!(
+        outputs.iter().filter(|output| output.contains("secrets.toml")).count() <= 1,
+        "{outputs:?}"
+    );
     assert_eq!(database.rows("select id from directory_tenants").await.len(), 1);
     assert_eq!(database.rows("select id from auth_users").await.len(), 1);
 }
