@@ -131,12 +131,9 @@ async fn measure_queue(runtime: Runtime) {
         if let Ok(depth) = jobs::depth(&call).await {
             show(&depth);
         }
-        if let Ok(letters) = events::dead_letters::count(&call).await {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a gauge; the error begins at 2^53 dead letters"
-            )]
-            metrics::gauge!("events_dead_letters").set(letters as f64);
+        if let Ok(unresolved) = events::dead_letters::count(&call).await {
+            #[expect(clippy::cast_precision_loss, reason = "a gauge; numbers up to 2^53 are exact")]
+            metrics::gauge!("events_dead_letters").set(unresolved as f64);
         }
         for (subscriber, seconds) in events::Relay::delays(&call).await.unwrap_or_default() {
             metrics::gauge!("events_oldest_undelivered_seconds", "subscriber" => subscriber).set(seconds);

@@ -178,7 +178,7 @@ pub async fn encoding_rejection(client: &Client) -> Result<Option<String>> {
     }))
 }
 
-/// Returns the effect and the next step if the database knows only the lower case of ASCII letters.
+/// Returns the effect and the next step if the database converts only ASCII letters to lower case.
 ///
 /// # Errors
 /// When the database can't be reached.
@@ -188,7 +188,7 @@ pub async fn case_warning(client: &Client) -> Result<Option<String>> {
     let (folds, ctype): (bool, String) = (row.try_get(0)?, row.try_get(1)?);
     Ok((!folds).then(|| {
         format!(
-            "searches distinguish upper and lower case of letters outside ASCII, because lc_ctype of the database is {ctype}; create a database with \
+            "searches are case-sensitive for letters outside ASCII, because lc_ctype of the database is {ctype}; create a database with \
              `locale 'C.UTF-8' template template0`, and restore the data there"
         )
     }))

@@ -12,7 +12,7 @@ use crate::support::{Folder, errors, text};
 const LETTER: &str = "00000000-0000-7000-8000-000000000001";
 
 /// Returns the statement that inserts a dead letter of a subscriber that does not exist.
-fn letter() -> String {
+fn dead_letter() -> String {
     format!(
         "insert into core_event_dead_letters
             (tenant_id, id, subscriber, event_id, seq, event, attempts, error, created_at, updated_at)
@@ -26,7 +26,7 @@ fn letter() -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unresolved_dead_letters_are_measured() {
     let (office, database) = office().await;
-    database.sql(&letter()).await;
+    database.sql(&dead_letter()).await;
 
     let worker = office.work(&[]).await;
 
@@ -51,7 +51,7 @@ async fn dead_letters_are_listed_and_tried_again() {
         folder.run_with(&arguments, &[("BACKOFFICE__DATABASE__URL", &url)])
     };
     text(&folder.run_with(&["init", "--generate"], &[("BACKOFFICE__DATABASE__URL", &url)]));
-    database.sql(&letter()).await;
+    database.sql(&dead_letter()).await;
 
     let listed: Value = serde_json::from_str(&text(&run(&["list", "--json"]))).expect("JSON");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The encoding and the letters of a database.
+//! The encoding of a database, and whether it converts letters outside ASCII to lower case.
 
 use backoffice_core::db::{Connector, TlsOptions};
 use backoffice_server::database::{case_warning, connect, encoding_rejection};
@@ -32,7 +32,7 @@ async fn a_database_that_cannot_store_every_text_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_database_without_the_letters_outside_ascii_is_warned_of() {
+async fn a_database_that_converts_only_ascii_to_lower_case_is_reported() {
     let (rejection, warning) = found("encoding 'UTF8' locale 'C'").await;
 
     assert_eq!(rejection, None);

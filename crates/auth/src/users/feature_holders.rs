@@ -34,8 +34,8 @@ with recursive up as (
 )
 select id from granting order by id";
 
-/// The users after `$4` by id: for the next `$5` of them one look-up each, until `$6` of them hold the feature, and the last of the `$5`, which is
-/// absent if there are fewer.
+/// Examines the `$5` users that follow user `$4` in the order of their ids, one by one, until `$6` of them hold the feature, and returns these. Also
+/// returns the last of the `$5` users, unless there are fewer.
 const NEXT_HOLDERS: &str = "\
 with recursive up as (
     select o.id, o.parent_id from directory_organizations o where o.tenant_id = $1 and o.id = $2

@@ -61,6 +61,7 @@ fn all(modules: &[&Migrations]) -> Result<Vec<Box<dyn Migration<Pg>>>> {
     for source in std::iter::once(&CORE).chain(modules.iter().copied()) {
         let mut own = MigrationSource::<Pg>::migrations(source).map_err(Error::Internal)?;
         own.sort_by_key(|migration| migration.name().version().as_owned().to_string());
+        // Reversed, so that each number is reported with its first migration.
         let numbers: BTreeMap<String, String> = own.iter().rev().map(|one| number_and_name(&**one)).collect();
         for (number, name) in numbers {
             if let Some(other) = first_of.insert(number.clone(), name.clone()) {
