@@ -19,6 +19,7 @@ mod server;
 mod snapshot;
 mod stream;
 mod template;
+mod tokens;
 
 pub use app::TestApp;
 pub use builder::TestAppBuilder;
@@ -36,3 +37,4 @@ pub use server::{APPLICATION_ROLE, cluster_settings};
 pub use snapshot::{DatabaseSnapshot, Digests};
 pub use stream::TestStream;
 pub use time::Duration;
+pub use tokens::Tokens;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use backoffice_core::Module;
 use backoffice_core::acl::{AccessList, Rights};
 use backoffice_core::http::Created;
-use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
-use backoffice_core::{Module, Result, Runtime, Timestamp};
+use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, Tokens};
 use uuid::Uuid;
 
 /// Has the name that this module requires.
@@ -16,7 +16,7 @@ static SIGN_IN: Module = Module {
     name: "auth",
     title: "Sign-in",
     start: |startup| {
-        startup.authenticator(Arc::new(Tokens));
+        startup.authenticator(Arc::new(Tokens(identity)));
         Ok(())
     },
     ..Module::EMPTY
@@ -26,41 +26,24 @@ pub(crate) static MODULES: [&Module; 3] = [&backoffice_directory::MODULE, &SIGN_
 
 /// Tokens of the form `tenant/number/limit/grants`: the number determines the user's id, the limit is empty or organizations joined by commas,
 /// like the grants; the grant `!` means a super administrator. Further pairs of a limit and grants may follow.
-struct Tokens;
-
-impl Authenticator for Tokens {
-    fn accepts(&self, credential: Credential<'_>) -> bool {
-        matches!(credential, Credential::Bearer(_))
-    }
-
-    fn authenticate<'a>(
-        &'a self,
-        _runtime: &'a Runtime,
-        credential: Credential<'a>,
-        _now: Timestamp,
-    ) -> futures_util::future::BoxFuture<'a, Result<Option<Authenticated>>> {
-        let Credential::Bearer(token) = credential else {
-            unreachable!("only bearers are accepted")
-        };
-        let parts: Vec<&str> = token.split('/').collect();
-        let rights = if parts[3] == "!" {
-            Rights::super_admin()
-        } else {
-            Rights::of(parts[2..].chunks(2).map(|pair| list(pair[0], pair[1])))
-        };
-        let tenant: Uuid = parts[0].parse().expect("a tenant");
-        let identity = Identity {
-            kind: ActorKind::User,
-            id: Some(user(parts[1])),
-            name: Some(format!("User {}", parts[1])),
-            tenant,
-            organization: None,
-            rights,
-            roles: Vec::new(),
-            session: None,
-        };
-        Box::pin(async move { Ok(Some(identity.into())) })
-    }
+fn identity(token: &str) -> Option<Identity> {
+    let parts: Vec<&str> = token.split('/').collect();
+    let rights = if parts[3] == "!" {
+        Rights::super_admin()
+    } else {
+        Rights::of(parts[2..].chunks(2).map(|pair| list(pair[0], pair[1])))
+    };
+    let tenant: Uuid = parts[0].parse().expect("a tenant");
+    Some(Identity {
+        kind: ActorKind::User,
+        id: Some(user(parts[1])),
+        name: Some(format!("User {}", parts[1])),
+        tenant,
+        organization: None,
+        rights,
+        roles: Vec::new(),
+        session: None,
+    })
 }
 
 fn list(limit: &str, grants: &str) -> AccessList {

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backoffice_core::Module;
 use backoffice_core::acl::Rights;
 use backoffice_core::db::Connection;
-use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity, OrganizationTree};
-use backoffice_core::{Result, Runtime, Timestamp};
-use backoffice_test_support::TestApp;
+use backoffice_core::identity::{ActorKind, Identity, OrganizationTree};
+use backoffice_core::{Module, Result};
+use backoffice_test_support::{TestApp, Tokens};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use uuid::Uuid;
@@ -24,7 +23,7 @@ static ACCOUNTS: Module = Module {
     name: "accounts",
     title: "Accounts",
     start: |startup| {
-        startup.authenticator(Arc::new(Accounts));
+        startup.authenticator(Arc::new(Tokens(account)));
         Ok(())
     },
     ..Module::EMPTY
@@ -41,30 +40,16 @@ static ORGANIZATIONS: Module = Module {
 };
 
 /// One user, who manages the products of a tenant.
-struct Accounts;
-
-impl Authenticator for Accounts {
-    fn accepts(&self, credential: Credential<'_>) -> bool {
-        matches!(credential, Credential::Bearer(_))
-    }
-
-    fn authenticate<'a>(
-        &'a self,
-        _runtime: &'a Runtime,
-        credential: Credential<'a>,
-        _now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
-        let identity = Identity {
-            kind: ActorKind::User,
-            id: (credential != Credential::Bearer(TOKEN_WITHOUT_ID)).then(|| Uuid::from_u128(1)),
-            tenant: TENANT,
-            organization: Some(ORGANIZATION),
-            rights: Rights::granting(["catalog.*"], None),
-            ..Identity::system()
-        };
-        let is_known = [TOKEN, TOKEN_WITHOUT_ID].map(Credential::Bearer).contains(&credential);
-        Box::pin(async move { Ok(is_known.then(|| identity.into())) })
-    }
+fn account(token: &str) -> Option<Identity> {
+    let identity = Identity {
+        kind: ActorKind::User,
+        id: (token != TOKEN_WITHOUT_ID).then(|| Uuid::from_u128(1)),
+        tenant: TENANT,
+        organization: Some(ORGANIZATION),
+        rights: Rights::granting(["catalog.*"], None),
+        ..Identity::system()
+    };
+    [TOKEN, TOKEN_WITHOUT_ID].contains(&token).then_some(identity)
 }
 
 /// The tenant with its only organization.

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use backoffice_core::Module;
 use backoffice_core::acl::Rights;
 use backoffice_core::http::Created;
-use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
-use backoffice_core::{Module, Result, Runtime, Timestamp};
+use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_directory::commands::{CreateTenant, NewTenant, TenantCreated};
-use backoffice_test_support::TestApp;
+use backoffice_test_support::{TestApp, Tokens};
 use uuid::Uuid;
 
 static SIGN_IN: Module = Module {
     name: "sign-in",
     title: "Sign-in",
     start: |startup| {
-        startup.authenticator(Arc::new(Tokens));
+        startup.authenticator(Arc::new(Tokens(identity)));
         Ok(())
     },
     ..Module::EMPTY
@@ -23,42 +23,25 @@ static SIGN_IN: Module = Module {
 pub(crate) static MODULES: [&Module; 2] = [&backoffice_directory::MODULE, &SIGN_IN];
 
 /// Tokens of the form `tenant/organization/limit/grant`, the middle ones optional; the grant `!` is a super administrator.
-struct Tokens;
-
-impl Authenticator for Tokens {
-    fn accepts(&self, credential: Credential<'_>) -> bool {
-        matches!(credential, Credential::Bearer(_))
-    }
-
-    fn authenticate<'a>(
-        &'a self,
-        _runtime: &'a Runtime,
-        credential: Credential<'a>,
-        _now: Timestamp,
-    ) -> futures_util::future::BoxFuture<'a, Result<Option<Authenticated>>> {
-        let Credential::Bearer(token) = credential else {
-            unreachable!("only bearers are accepted")
-        };
-        let parts: Vec<&str> = token.split('/').collect();
-        let rights = if parts[3] == "!" {
-            Rights::super_admin()
-        } else {
-            let limit: Option<Uuid> = parts[2].parse().ok();
-            Rights::granting([parts[3]], limit.as_ref().map(std::slice::from_ref))
-        };
-        let tenant: Uuid = parts[0].parse().expect("a tenant");
-        let identity = Identity {
-            kind: ActorKind::User,
-            id: Some(Uuid::from_u128(tenant.as_u128() ^ 1)),
-            name: Some("Tester".to_owned()),
-            tenant,
-            organization: parts[1].parse().ok(),
-            rights,
-            roles: Vec::new(),
-            session: None,
-        };
-        Box::pin(async move { Ok(Some(identity.into())) })
-    }
+fn identity(token: &str) -> Option<Identity> {
+    let parts: Vec<&str> = token.split('/').collect();
+    let rights = if parts[3] == "!" {
+        Rights::super_admin()
+    } else {
+        let limit: Option<Uuid> = parts[2].parse().ok();
+        Rights::granting([parts[3]], limit.as_ref().map(std::slice::from_ref))
+    };
+    let tenant: Uuid = parts[0].parse().expect("a tenant");
+    Some(Identity {
+        kind: ActorKind::User,
+        id: Some(Uuid::from_u128(tenant.as_u128() ^ 1)),
+        name: Some("Tester".to_owned()),
+        tenant,
+        organization: parts[1].parse().ok(),
+        rights,
+        roles: Vec::new(),
+        session: None,
+    })
 }
 
 /// An administrator of a whole tenant.

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use backoffice_core::acl::Rights;
 use backoffice_core::config::ConfigError;
 use backoffice_core::events::{Event, StoredEvent, Subscriber, announce};
-use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
+use backoffice_core::identity::{ActorKind, Identity};
 use backoffice_core::registry::{Registry, Startup};
-use backoffice_core::{Call, Error, Feature, Module, Result, Runtime, Scope, Timestamp};
-use backoffice_test_support::TestApp;
+use backoffice_core::{Call, Error, Feature, Module, Result, Runtime, Scope};
+use backoffice_test_support::{TestApp, Tokens};
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -189,7 +189,7 @@ pub(crate) async fn effects(app: &TestApp, tenant: Uuid, who: &str) -> Vec<(i64,
 
 /// Tokens and their users.
 #[derive(Default)]
-pub(crate) struct People(Mutex<BTreeMap<String, Arc<Identity>>>);
+pub(crate) struct People(Mutex<BTreeMap<String, Identity>>);
 
 impl People {
     pub(crate) fn of(app: &TestApp) -> Arc<Self> {
@@ -209,39 +209,15 @@ impl People {
             session: None,
         };
         let mut people = self.0.lock().expect("no panic");
-        people.insert(token.to_owned(), Arc::new(identity));
+        people.insert(token.to_owned(), identity);
     }
 
     pub(crate) fn remove(&self, token: &str) {
         self.0.lock().expect("no panic").remove(token);
     }
-}
 
-impl Authenticator for People {
-    fn accepts(&self, credential: Credential<'_>) -> bool {
-        matches!(credential, Credential::Bearer(_))
-    }
-
-    fn authenticate<'a>(
-        &'a self,
-        _runtime: &'a Runtime,
-        credential: Credential<'a>,
-        _now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
-        Box::pin(async move {
-            let Credential::Bearer(token) = credential else {
-                return Ok(None);
-            };
-            Ok(self
-                .0
-                .lock()
-                .expect("no panic")
-                .get(token)
-                .map(|identity| Authenticated {
-                    identity: Arc::clone(identity),
-                    expires_at: None,
-                }))
-        })
+    fn find(&self, token: &str) -> Option<Identity> {
+        self.0.lock().expect("no panic").get(token).cloned()
     }
 }
 
@@ -297,7 +273,7 @@ fn start(startup: &mut Startup<'_>) -> Result<(), ConfigError> {
     startup
         .provide(Arc::clone(&people))
         .provide(Arc::new(Fragile::default()))
-        .authenticator(people)
+        .authenticator(Arc::new(Tokens(move |token: &str| people.find(token))))
         .organizations(Arc::new(Flat));
     Ok(())
 }

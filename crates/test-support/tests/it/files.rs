@@ -9,11 +9,10 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::web::Bytes;
 use backoffice_core::acl::Rights;
 use backoffice_core::http::{Access, Caller, Conditions, Contents, Download, FileResponse, Json, Routes};
-use backoffice_core::identity::{ActorKind, Authenticated, Authenticator, Credential, Identity};
-use backoffice_core::{Module, RequestContext, Result, Runtime, Timestamp, Visitor};
-use backoffice_test_support::{Duration, TestApp, TestRequest, TestResponse};
+use backoffice_core::identity::{ActorKind, Identity};
+use backoffice_core::{Module, RequestContext, Result, Timestamp, Visitor};
+use backoffice_test_support::{Duration, TestApp, TestRequest, TestResponse, Tokens};
 use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
 use futures_util::stream;
 use serde_json::json;
 use uuid::Uuid;
@@ -27,7 +26,7 @@ static FILES: Module = Module {
     routes,
     start: |startup| {
         startup
-            .authenticator(Arc::new(Tokens))
+            .authenticator(Arc::new(Tokens(identity)))
             .provide(Arc::new(Endless::default()));
         Ok(())
     },
@@ -35,29 +34,14 @@ static FILES: Module = Module {
 };
 
 /// The token `good` is valid.
-struct Tokens;
-
-impl Authenticator for Tokens {
-    fn accepts(&self, credential: Credential<'_>) -> bool {
-        matches!(credential, Credential::Bearer(_))
-    }
-
-    fn authenticate<'a>(
-        &'a self,
-        _runtime: &'a Runtime,
-        credential: Credential<'a>,
-        _now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<Authenticated>>> {
-        let identity = Identity {
-            kind: ActorKind::User,
-            id: Some(Uuid::from_u128(1)),
-            tenant: Uuid::from_u128(2),
-            rights: Rights::none(),
-            ..Identity::system()
-        };
-        let is_valid = credential == Credential::Bearer("good");
-        Box::pin(async move { Ok(is_valid.then(|| identity.into())) })
-    }
+fn identity(token: &str) -> Option<Identity> {
+    (token == "good").then(|| Identity {
+        kind: ActorKind::User,
+        id: Some(Uuid::from_u128(1)),
+        tenant: Uuid::from_u128(2),
+        rights: Rights::none(),
+        ..Identity::system()
+    })
 }
 
 /// The endless files of a platform.
