@@ -5,6 +5,7 @@ mod client;
 mod config;
 mod policy;
 mod resolver;
+mod retry_after;
 mod tls;
 
 pub use address::is_public;
@@ -12,3 +13,4 @@ pub use client::{Body, Client, ClientOptions, Error, read_limited};
 pub use config::EgressConfig;
 pub use policy::{Egress, Rejected};
 pub use resolver::{Resolver, SystemResolver};
+pub use retry_after::retry_after;

@@ -2,15 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use backoffice_core::Timestamp;
-use backoffice_egress::{Body, Client, ClientOptions, Egress, Error, read_limited};
-use http::header::RETRY_AFTER;
-use http::{HeaderMap, Request};
-use time::PrimitiveDateTime;
-use time::format_description::StaticFormatDescription;
-use time::macros::format_description;
+use backoffice_egress::{Body, Client, ClientOptions, Egress, Error, read_limited, retry_after};
+use http::Request;
 
 use super::outcome::Outcome;
 
@@ -18,9 +13,6 @@ use super::outcome::Outcome;
 const AT_ONCE: usize = 4;
 /// Longest response that is read, in bytes.
 const MOST_READ: usize = 64 * 1024;
-/// The date of HTTP (RFC 9110, section 5.6.7).
-const HTTP_DATE: StaticFormatDescription =
-    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
 /// Sends requests to public addresses only.
 pub(crate) struct Sender {
@@ -110,16 +102,6 @@ impl Sender {
             }
         }
     }
-}
-
-/// Reads `Retry-After`: seconds, or a date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc();
-    Some(Duration::try_from(date - now.get()).unwrap_or_default())
 }
 
 #[cfg(test)]

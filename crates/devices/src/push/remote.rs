@@ -4,20 +4,13 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use backoffice_core::Timestamp;
-use backoffice_egress::{Body, Client, ClientOptions, Egress, Error, read_limited};
-use http::header::RETRY_AFTER;
-use http::{HeaderMap, Request, StatusCode};
-use time::PrimitiveDateTime;
-use time::format_description::StaticFormatDescription;
-use time::macros::format_description;
+use backoffice_egress::{Body, Client, ClientOptions, Egress, Error, read_limited, retry_after};
+use http::{Request, StatusCode};
 
 use super::provider::PushError;
 
 /// Longest response that is read, in bytes.
 const MOST_READ: usize = 64 * 1024;
-/// The date of HTTP (RFC 9110, section 5.6.7).
-const HTTP_DATE: StaticFormatDescription =
-    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
 /// Sends requests to public addresses only, over connections that are kept.
 pub(crate) struct Remote {
@@ -109,40 +102,6 @@ fn failed(error: Error) -> PushError {
         Error::Invalid => PushError::Fatal("invalid_address"),
         Error::Unknown | Error::Connect(_) | Error::Timeout(_) | Error::Exchange(_) | Error::TooLong => {
             PushError::Retry(None)
-        }
-    }
-}
-
-/// Reads `Retry-After`: seconds, or a date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc();
-    Some(Duration::try_from(date - now.get()).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn retry_after_has_seconds_or_a_date() {
-        let now = Timestamp::parse("2026-11-20T08:15:30Z").expect("an instant");
-        for (text, seconds) in [
-            ("120", Some(120)),
-            (" 0 ", Some(0)),
-            ("Fri, 20 Nov 2026 08:16:30 GMT", Some(60)),
-            ("Fri, 20 Nov 2026 08:00:00 GMT", Some(0)),
-            ("-1", None),
-            ("soon", None),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(RETRY_AFTER, HeaderValue::from_str(text).expect("a header"));
-            assert_eq!(retry_after(&headers, now), seconds.map(Duration::from_secs), "{text}");
         }
     }
 }
