@@ -1,16 +1,15 @@
 //! `cargo xtask openapi fuzz`: Schemathesis sends valid and invalid requests, derived from the document, to a real server.
 
-use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Result;
 use crate::bench::http::Client;
+use crate::bench::server::{Server, WITHOUT_LIMITS};
 use crate::openapi::FILE;
 use crate::process::{Outcome, cargo, explained, output, run as run_child, run_and_read, say};
 use crate::python;
@@ -52,8 +51,8 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
         fs::remove_dir_all(&work)?;
     }
     fs::create_dir_all(&work)?;
-    let server = Server::start(&workspace.target().join("debug/backoffice"), &work)?;
-    let token = server.sign_in()?;
+    let server = start(&workspace.target().join("debug/backoffice"), &work)?;
+    let token = server.log_in(EMAIL, PASSWORD)?;
     let mut failures = Failures::default();
     let outcome = run_and_read(
         Command::new(programs.join("schemathesis"))
@@ -62,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
             .arg(workspace.root().join(SETTINGS))
             .arg("run")
             .arg(workspace.root().join(FILE))
-            .args(["--url", &format!("http://{}/api", server.api)])
+            .args(["--url", &format!("http://{}/api", server.api())])
             .args(["--phases", PHASES])
             .args(["--max-time", &seconds.to_string(), "--seed", &seed.to_string()])
             .arg("--report-json-path")
@@ -72,7 +71,7 @@ pub(crate) fn run(workspace: &Workspace, seconds: u32, seed: u32) -> Result<Outc
             .env("BACKOFFICE_FUZZ_TOKEN", &token),
         |line| failures.read(line),
     );
-    let gaps = [session_gap(server.profile(&token)), coverage_gap(&work.join(NUMBERS))];
+    let gaps = [session_gap(profile(&server, &token)), coverage_gap(&work.join(NUMBERS))];
     server.stop()?;
     let gaps: Vec<String> = gaps.into_iter().flatten().collect();
     for gap in &gaps {
@@ -144,84 +143,26 @@ impl Failures {
     }
 }
 
-/// A server with a private PostgreSQL.
-struct Server {
-    child: Child,
-    api: SocketAddr,
+/// Starts the server with a private PostgreSQL and an administrator.
+fn start(program: &Path, work: &Path) -> Result<Server> {
+    let password = work.join("password");
+    fs::write(&password, PASSWORD)?;
+    output(
+        command(program, work)
+            .args(["init", "--demo", "--email", EMAIL, "--password-file"])
+            .arg(password),
+    )?;
+    Server::run(command(program, work), work, PATIENCE)
 }
 
-impl Server {
-    fn start(program: &Path, work: &Path) -> Result<Self> {
-        let (api, admin) = (free_address()?, free_address()?);
-        let password: PathBuf = work.join("password");
-        fs::write(&password, PASSWORD)?;
-        output(
-            command(program, work)
-                .args(["init", "--demo", "--email", EMAIL, "--password-file"])
-                .arg(password),
-        )?;
-        let log = File::create(work.join("server.log"))?;
-        let child = command(program, work)
-            .arg("serve")
-            .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
-            .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        let mut server = Self { child, api };
-        let started = started();
-        let request = format!("GET /readyz HTTP/1.1\r\nhost: {admin}\r\n\r\n");
-        let is_ready = || Client::connect(admin).and_then(|mut client| client.send(request.as_bytes()));
-        while !is_ready().is_ok_and(|(status, _)| status == 200) {
-            if started.elapsed() > PATIENCE || server.child.try_wait()?.is_some() {
-                let log = fs::read_to_string(work.join("server.log"))?;
-                return Err(format!("the server did not get ready: {log}").into());
-            }
-            pause();
-        }
-        Ok(server)
-    }
-
-    fn sign_in(&self) -> Result<String> {
-        let body = json!({"email": EMAIL, "password": PASSWORD}).to_string();
-        let head = format!(
-            "POST /api/auth/login HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json",
-            self.api
-        );
-        let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        let (status, response) = Client::connect(self.api)?.send(request.as_bytes())?;
-        let response: Value = serde_json::from_slice(&response)?;
-        let token = response["token"].as_str().map(str::to_owned);
-        token.ok_or_else(|| format!("unexpected response {status} to the sign-in: {response}").into())
-    }
-
-    /// Returns the status of a request with the token.
-    fn profile(&self, token: &str) -> Result<u16> {
-        let request = format!(
-            "GET /api/auth/profile HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
-            self.api
-        );
-        let (status, _body) = Client::connect(self.api)?.send(request.as_bytes())?;
-        Ok(status)
-    }
-
-    /// Stops the server, and with it its PostgreSQL.
-    fn stop(mut self) -> Result<()> {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            kill_process(pid, Signal::TERM)?;
-        }
-        self.child.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The process has ended, unless an earlier step failed.
-        let _ended = self.child.kill();
-        let _status = self.child.wait();
-    }
+/// Returns the status of a request with the token.
+fn profile(server: &Server, token: &str) -> Result<u16> {
+    let request = format!(
+        "GET /api/auth/profile HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
+        server.api()
+    );
+    let (status, _body) = Client::connect(server.api())?.send(request.as_bytes())?;
+    Ok(status)
 }
 
 /// Returns the server's command, without settings of the caller.
@@ -236,26 +177,14 @@ fn command(program: &Path, work: &Path) -> Command {
         .current_dir(work)
         .env("BACKOFFICE__DATA_DIR", work.join("var"))
         // The run sends thousands of requests from one address and one principal.
-        .env("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
+        .envs([WITHOUT_LIMITS]);
     command
-}
-
-fn free_address() -> Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
-}
-
-#[expect(clippy::disallowed_methods, reason = "measures how long the server takes")]
-fn started() -> Instant {
-    Instant::now()
-}
-
-#[expect(clippy::disallowed_methods, reason = "this thread is not a worker")]
-fn pause() {
-    std::thread::sleep(Duration::from_millis(50));
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

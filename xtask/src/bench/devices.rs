@@ -13,14 +13,12 @@ use super::capture::{Kind, Log};
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
 use super::report::{median, percentile, verdict};
-use super::server::Server;
+use super::server::{Server, WITHOUT_LIMITS};
 use super::streams::reads;
 use super::{Options, pause};
 use crate::Result;
 use crate::process::say;
 
-/// All requests come from one address, and few users have many devices.
-const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 /// Reports in a minute.
 const REPORTS: u32 = 10_000;
 /// Devices that report.

@@ -15,7 +15,7 @@ mod push;
 mod report;
 mod rules;
 mod script;
-mod server;
+pub(crate) mod server;
 mod sign_ups;
 mod streams;
 mod subject;

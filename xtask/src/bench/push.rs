@@ -16,13 +16,11 @@ use uuid::Uuid;
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
 use super::report::{median, verdict};
-use super::server::Server;
+use super::server::{Server, WITHOUT_LIMITS};
 use super::{Options, pause};
 use crate::Result;
 use crate::process::say;
 
-/// All requests come from one address, and one user has many devices.
-const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 const OTHER: &str = "Other";
 const OTHER_EMAIL: &str = "other@example.com";
 /// Devices of the tenant with many messages.

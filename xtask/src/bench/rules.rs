@@ -13,13 +13,11 @@ use super::bulk::{self, BETWEEN_LOOKS, DEALS};
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
 use super::report::{median, verdict};
-use super::server::Server;
+use super::server::{Server, WITHOUT_LIMITS};
 use super::{Options, pause};
 use crate::Result;
 use crate::process::say;
 
-/// All requests come from one address.
-const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 /// Updates of a measurement in each tenant, in turns.
 const UPDATES: usize = 600;
 const WARM_UP: usize = 50;

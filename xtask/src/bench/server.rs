@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -14,11 +15,13 @@ use super::http::Client;
 use super::pause;
 use crate::Result;
 
+/// The setting of a server whose clients send more requests than a limit allows.
+pub(crate) const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server; killed when dropped.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     api: SocketAddr,
     admin: SocketAddr,
@@ -27,28 +30,34 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts the server on free ports and waits until it is ready.
-    pub(super) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
+    pub(crate) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
         Self::start_with(program, work, database, &[])
     }
 
     /// Starts the server with further environment variables.
-    pub(super) fn start_with(
+    pub(crate) fn start_with(
         program: &Path,
         work: &Path,
         database: &Database,
         settings: &[(&str, &str)],
     ) -> Result<Self> {
-        let (api, admin) = (free_address()?, free_address()?);
-        let log = File::create(work.join("server.log"))?;
         let mut command = Command::new(program);
         database.configure(&mut command);
+        command
+            // A single client sends as many requests as it can.
+            .env("BACKOFFICE__HTTP__PRINCIPAL_RATE", "0")
+            .envs(settings.iter().copied());
+        Self::run(command, work, PATIENCE)
+    }
+
+    /// Starts the server by this command, on free ports, and waits until it is ready. Its log is `server.log` in the directory.
+    pub(crate) fn run(mut command: Command, work: &Path, patience: Duration) -> Result<Self> {
+        let (api, admin) = (free_address()?, free_address()?);
+        let log = File::create(work.join("server.log"))?;
         command
             .arg("serve")
             .env("BACKOFFICE__HTTP__LISTEN", api.to_string())
             .env("BACKOFFICE__ADMIN__LISTEN", admin.to_string())
-            // A single client sends as many requests as it can.
-            .env("BACKOFFICE__HTTP__PRINCIPAL_RATE", "0")
-            .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log);
@@ -62,7 +71,7 @@ impl Server {
         };
         let request = format!("GET /readyz HTTP/1.1\r\nhost: {admin}\r\n\r\n");
         while !is_ready(admin, request.as_bytes()) {
-            if started.elapsed() > PATIENCE || server.child.try_wait()?.is_some() {
+            if started.elapsed() > patience || server.child.try_wait()?.is_some() {
                 let log = std::fs::read_to_string(work.join("server.log"))?;
                 return Err(format!("the server did not get ready: {log}").into());
             }
@@ -73,27 +82,27 @@ impl Server {
     }
 
     /// Whether the process still runs.
-    pub(super) fn is_alive(&mut self) -> bool {
+    pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Returns the address of the API.
-    pub(super) fn api(&self) -> SocketAddr {
+    pub(crate) fn api(&self) -> SocketAddr {
         self.api
     }
 
     /// Returns the address of the operators' listener.
-    pub(super) fn admin(&self) -> SocketAddr {
+    pub(crate) fn admin(&self) -> SocketAddr {
         self.admin
     }
 
     /// Time from the start of the process to the first 200 of `/readyz`.
-    pub(super) fn ready_after(&self) -> Duration {
+    pub(crate) fn ready_after(&self) -> Duration {
         self.ready_after
     }
 
     /// Resident memory, where the system reports it (Linux).
-    pub(super) fn resident_kib(&self) -> Result<u64> {
+    pub(crate) fn resident_kib(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status
             .lines()
@@ -103,7 +112,7 @@ impl Server {
     }
 
     /// Processor time used so far, where the system reports it (Linux, in hundredths of a second).
-    pub(super) fn processor_time(&self) -> Result<Duration> {
+    pub(crate) fn processor_time(&self) -> Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
@@ -111,7 +120,7 @@ impl Server {
     }
 
     /// Signs in and returns an access token.
-    pub(super) fn log_in(&self, email: &str, password: &str) -> Result<String> {
+    pub(crate) fn log_in(&self, email: &str, password: &str) -> Result<String> {
         let body = json!({"email": email, "password": password}).to_string();
         let request = format!(
             "POST /api/auth/login HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -122,8 +131,17 @@ impl Server {
         let response: Value = serde_json::from_slice(&response)?;
         match response["token"].as_str() {
             Some(token) => Ok(token.to_owned()),
-            None => Err(format!("unexpected response {status} to the login: {response}").into()),
+            None => Err(format!("unexpected response {status} to the sign-in: {response}").into()),
         }
+    }
+
+    /// Lets the server end by itself, and with it a PostgreSQL that it has started.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            kill_process(pid, Signal::TERM)?;
+        }
+        self.child.wait()?;
+        Ok(())
     }
 }
 

@@ -12,13 +12,11 @@ use tokio::time::Instant;
 use super::database::{Database, EMAIL};
 use super::http::Client;
 use super::report::{median, verdict};
-use super::server::Server;
+use super::server::{Server, WITHOUT_LIMITS};
 use super::{Options, pause};
 use crate::Result;
 use crate::process::say;
 
-/// All requests come from one address.
-const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 const SITE: (&str, &str) = ("BACKOFFICE__APP__PUBLIC_URL", "https://office.example");
 const INTO_FILES: (&str, &str) = ("BACKOFFICE__MAIL__TRANSPORT", "file");
 /// Sign-ups one after the other.

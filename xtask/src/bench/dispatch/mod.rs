@@ -18,12 +18,10 @@ use super::capture::{Kind, Log};
 use super::database::{Database, PASSWORD};
 use super::http::Client;
 use super::report::{median, verdict};
-use super::server::Server;
+use super::server::{Server, WITHOUT_LIMITS};
 use crate::Result;
 use crate::process::say;
 
-/// All requests come from one address.
-const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 /// Assignments, and as many windows, of the small and the large tenant. Both have the same number of them on a day.
 const SIZES: [u32; 2] = [1_000, 50_000];
 /// Assignments and windows of each of the tenants that only fill the tables.

@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::super::database::{Database, PASSWORD};
 use super::super::http::Client;
 use super::super::report::median;
-use super::super::server::Server;
-use super::{Caller, WITHOUT_LIMITS, email, seed};
+use super::super::server::{Server, WITHOUT_LIMITS};
+use super::{Caller, email, seed};
 use crate::Result;
 use crate::process::say;
 

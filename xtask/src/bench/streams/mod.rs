@@ -15,7 +15,7 @@ use super::capture::{Kind, Log};
 use super::database::{Database, EMAIL, PASSWORD};
 use super::http::Client;
 use super::report::{median, percentile, verdict};
-use super::server::Server;
+use super::server::{Server, WITHOUT_LIMITS};
 use super::{Options, pause};
 use crate::Result;
 use crate::process::say;
@@ -29,8 +29,6 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// Pause between two changes.
 const PACE: Duration = Duration::from_millis(50);
 const READ_PACE: Duration = Duration::from_millis(5);
-/// All clients sign in from one address.
-const WITHOUT_LIMITS: (&str, &str) = ("BACKOFFICE__RATE_LIMITS__ENABLED", "false");
 
 /// The measurements.
 #[derive(Debug)]
