@@ -148,7 +148,7 @@ impl<'a> ValidatedChange<'a> {
 
 /// Returns the fields of a record, without rows that belong to it.
 pub(crate) fn fields(snapshot: &Snapshot) -> Map<String, Value> {
-    fields_of(snapshot.members())
+    fields_of(snapshot.fields())
 }
 
 pub(crate) fn fields_of(members: &Map<String, Value>) -> Map<String, Value> {

@@ -76,7 +76,7 @@ pub struct Rejection {
     /// Violated rules of the input.
     pub details: Vec<Detail>,
     /// Further fields of the body.
-    pub members: Map<String, Value>,
+    pub fields: Map<String, Value>,
     /// Whether an interceptor rejects, rather than the command itself.
     pub by_interceptor: bool,
     /// Body that replaces all other fields (an interceptor's).
@@ -99,7 +99,7 @@ impl Rejection {
             message: message.into(),
             code: None,
             details: Vec::new(),
-            members: Map::new(),
+            fields: Map::new(),
             by_interceptor: false,
             body: None,
             retry_after: None,
@@ -183,7 +183,7 @@ impl Rejection {
     /// Adds a field to the body.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
-        self.members.insert(name.to_owned(), value);
+        self.fields.insert(name.to_owned(), value);
         self
     }
 
@@ -213,7 +213,7 @@ impl Rejection {
         self.status == StatusCode::BAD_REQUEST
             && !self.details.is_empty()
             && self.code.is_none()
-            && self.members.is_empty()
+            && self.fields.is_empty()
             && self.body.is_none()
     }
 
@@ -252,7 +252,7 @@ impl Rejection {
         if !self.details.is_empty() {
             body.insert("details".to_owned(), json!(self.details));
         }
-        body.extend(self.members.clone());
+        body.extend(self.fields.clone());
         body
     }
 }

@@ -174,11 +174,11 @@ impl Scope {
         self.allowed = listed(pairs.anywhere(catalogue));
         self.home = home;
         self.pairs = Some(Arc::new(pairs));
-        self.settle()
+        self.resolved()
     }
 
     /// Derives the visible organizations and the organization of writes from the allowed and the selected organizations.
-    fn settle(mut self) -> Self {
+    fn resolved(mut self) -> Self {
         if self.selected.is_none() {
             self.organizations.clone_from(&self.allowed);
         }
@@ -209,7 +209,7 @@ impl Scope {
             let place = pairs.orgs(feature.id, catalogue);
             scope.allowed = within(scope.allowed, place);
         }
-        Ok(scope.settle())
+        Ok(scope.resolved())
     }
 
     /// Returns whether the caller holds the feature: in the selected organization if there is one, else in any. A scope without rights holds none.

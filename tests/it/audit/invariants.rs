@@ -108,7 +108,7 @@ async fn perform(tx: &mut Tx<'_>, task: Task, kind: &str, ids: &[Uuid]) -> backo
             outcome.deleted = entity.snapshots(tx, ids, Depth::Tree).await?;
             for snapshot in outcome.first.values() {
                 for (kind, rows) in snapshot
-                    .members()
+                    .fields()
                     .get("_children")
                     .and_then(Value::as_object)
                     .into_iter()
@@ -278,7 +278,7 @@ async fn aud_3_many_resources_cost_as_many_statements_as_one() {
         let all = invariants.see(Task::Load, kind, &ids).await.first;
         let children: BTreeSet<&String> = all
             .values()
-            .filter_map(|snapshot| snapshot.members().get("_children")?.as_object())
+            .filter_map(|snapshot| snapshot.fields().get("_children")?.as_object())
             .flat_map(|children| children.keys())
             .collect();
         // The first round prepares the statements of the connection.

@@ -143,7 +143,7 @@ fn reason(error: &Error) -> String {
         };
     };
     if let Some(missing) = rejection
-        .members
+        .fields
         .get("requiredFeatures")
         .and_then(|value| value.as_array())
     {

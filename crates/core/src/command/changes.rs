@@ -15,7 +15,7 @@ pub(super) fn between(
 ) -> BTreeMap<String, Value> {
     let value = |snapshot: Option<&Snapshot>, name: &str| snapshot.and_then(|one| one.get(name)).cloned();
     let snapshots = before.into_iter().chain(after);
-    let names: BTreeSet<&String> = snapshots.flat_map(|snapshot| snapshot.members().keys()).collect();
+    let names: BTreeSet<&String> = snapshots.flat_map(|snapshot| snapshot.fields().keys()).collect();
     names
         .into_iter()
         .filter(|name| tracking.is_counted(name))
@@ -32,8 +32,8 @@ pub(super) fn between(
 /// Returns the names of the tracked fields and child kinds in which two snapshots differ: the obstacles to an undo.
 pub(super) fn differing(tracking: Tracking, expected: Option<&Snapshot>, present: Option<&Snapshot>) -> Vec<String> {
     let empty = Map::new();
-    let expected = expected.map_or(&empty, Snapshot::members);
-    let present = present.map_or(&empty, Snapshot::members);
+    let expected = expected.map_or(&empty, Snapshot::fields);
+    let present = present.map_or(&empty, Snapshot::fields);
     let mut names: Vec<String> = expected
         .iter()
         .chain(present)

@@ -443,32 +443,32 @@ pub(super) fn source(context: &RequestContext, history: History) -> &'static str
 }
 
 pub(super) fn entry_context(context: &RequestContext, command: &CommandInfo, entry: &NewEntry<'_>) -> Value {
-    let mut members = origin(context, command, entry.history);
+    let mut fields = origin(context, command, entry.history);
     if !entry.dropped.is_empty() {
-        members.insert("dropped".to_owned(), json!(entry.dropped));
+        fields.insert("dropped".to_owned(), json!(entry.dropped));
     }
     if entry.truncated {
-        members.insert("snapshotTruncated".to_owned(), json!(true));
+        fields.insert("snapshotTruncated".to_owned(), json!(true));
     }
-    Value::Object(members)
+    Value::Object(fields)
 }
 
 /// Returns the origin of an execution, for the context of its entry.
 fn origin(context: &RequestContext, command: &CommandInfo, history: History) -> Map<String, Value> {
-    let mut members = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
+    let mut fields = Map::from_iter([("requestId".to_owned(), json!(context.call().request_id))]);
     if let Some(progress_job) = progress_job(context) {
-        members.insert("progressJobId".to_owned(), json!(progress_job));
+        fields.insert("progressJobId".to_owned(), json!(progress_job));
     }
     if let Some(cause) = context.cause() {
-        members.insert("ruleId".to_owned(), json!(cause.rule));
-        members.insert("depth".to_owned(), json!(cause.depth));
+        fields.insert("ruleId".to_owned(), json!(cause.rule));
+        fields.insert("depth".to_owned(), json!(cause.depth));
     }
     if let (Some(word), Some(source)) = (history.word(), history.source()) {
-        members.insert("historyAction".to_owned(), json!(word));
-        members.insert("sourceLogId".to_owned(), json!(source));
-        members.insert("sourceCommandId".to_owned(), json!(command.id));
+        fields.insert("historyAction".to_owned(), json!(word));
+        fields.insert("sourceLogId".to_owned(), json!(source));
+        fields.insert("sourceCommandId".to_owned(), json!(command.id));
     }
-    members
+    fields
 }
 
 /// Returns the progress job that this execution is a part of.

@@ -37,7 +37,7 @@ impl Snapshot {
     /// When the value is not an object.
     pub fn from_value(value: Value) -> Result<Self> {
         match value {
-            Value::Object(members) => Ok(Self(members)),
+            Value::Object(fields) => Ok(Self(fields)),
             _ => Err(Error::internal("a snapshot must be an object")),
         }
     }
@@ -121,7 +121,7 @@ impl Snapshot {
 
     /// Returns all fields.
     #[must_use]
-    pub fn members(&self) -> &Map<String, Value> {
+    pub fn fields(&self) -> &Map<String, Value> {
         &self.0
     }
 

@@ -443,7 +443,7 @@ fn reject(error: &Error, info: &EndpointInfo, call: &Call, request: &HttpRequest
     rejection_log::record(&rejection, info, call);
     // These rejections have one form for all endpoints of a module, whatever shape the endpoints declare.
     let is_cross_cutting =
-        rejection.status == StatusCode::SERVICE_UNAVAILABLE || rejection.members.contains_key("requiredFeatures");
+        rejection.status == StatusCode::SERVICE_UNAVAILABLE || rejection.fields.contains_key("requiredFeatures");
     let shape = if is_cross_cutting && info.shape == ErrorShape::OkFalse {
         ErrorShape::Error
     } else {

@@ -55,7 +55,7 @@ pub(super) fn record(rejection: &Rejection, info: &EndpointInfo, call: &Call) {
         .or(account.map(|(tenant, _)| tenant));
     // The text that the client receives. The logger escapes control characters, and long texts are cut.
     let reason: String = rejection.message.chars().take(LONGEST_REASON).collect();
-    let features = rejection.members.get("requiredFeatures").map(ToString::to_string);
+    let features = rejection.fields.get("requiredFeatures").map(ToString::to_string);
     tracing::info!(
         http.method = %info.method,
         http.path = info.path,

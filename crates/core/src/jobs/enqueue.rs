@@ -73,7 +73,7 @@ impl<J: Job> NewJob<J> {
 
     /// Sets the progress job.
     #[must_use]
-    pub fn watched_as(mut self, progress_job: Uuid) -> Self {
+    pub fn with_progress_job(mut self, progress_job: Uuid) -> Self {
         self.progress_job = Some(progress_job);
         self
     }

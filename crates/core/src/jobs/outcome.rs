@@ -123,7 +123,7 @@ pub(super) async fn fail(runtime: &Runtime, job: &Claimed, error: &Error, now: T
         let ended = (kind.on_dead)(transaction.connection(), &Call::internal(runtime), &dead).await;
         if let Err(failure) = ended {
             if !failure.is_outage() {
-                tracing::warn!(job.id = %job.id, job.kind = %job.kind, %error, "a job whose last attempt failed could not become dead");
+                tracing::warn!(job.id = %job.id, job.kind = %job.kind, error = %failure, "a job whose last attempt failed could not become dead");
             }
             return Err(failure);
         }

@@ -138,7 +138,7 @@ impl<O: BulkOperation> Command for StartBulk<O> {
             let job = BulkJob {
                 operation: self.operation.clone(),
             };
-            let job = NewJob::of_requester(tx.context(), job)?.watched_as(self.id);
+            let job = NewJob::of_requester(tx.context(), job)?.with_progress_job(self.id);
             enqueue_with(tx, &job).await?;
         }
         Ok(items.len())

@@ -64,7 +64,7 @@ pub fn fields_of_constraint(entity: &dyn AnyEntity, snapshot: &Snapshot, constra
         return listed.iter().map(|field| (*field).to_owned()).collect();
     }
     let tracking = entity.tracking();
-    let counted = snapshot.members().keys().filter(|field| tracking.is_counted(field));
+    let counted = snapshot.fields().keys().filter(|field| tracking.is_counted(field));
     constrained_fields(constraint, entity.kind(), counted)
 }
 
@@ -198,7 +198,7 @@ mod tests {
 
         let rejection = conflict(fields).to_rejection();
 
-        assert_eq!(rejection.members["fields"], json!(["name"]));
+        assert_eq!(rejection.fields["fields"], json!(["name"]));
     }
 
     #[test]
