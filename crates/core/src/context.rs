@@ -205,20 +205,9 @@ impl RequestContext {
     /// principal may do so.
     #[must_use]
     pub fn with_scope(&self, scope: Scope) -> Self {
-        let inner = &self.0;
         Self(Arc::new(Inner {
-            call: Arc::clone(&inner.call),
-            identity: Arc::clone(&inner.identity),
-            pairs: Arc::clone(&inner.pairs),
-            scope: for_database(scope, &inner.call),
-            expected_updated_at: inner.expected_updated_at,
-            idempotency: inner.idempotency.clone(),
-            read_policy: inner.read_policy.clone(),
-            read_collections: inner.read_collections.clone(),
-            operation: Arc::clone(&inner.operation),
-            headers: Arc::clone(&inner.headers),
-            job: inner.job,
-            effect: inner.effect.clone(),
+            scope: for_database(scope, &self.0.call),
+            ..(*self.0).clone()
         }))
     }
 
@@ -375,23 +364,18 @@ impl RequestContext {
     /// (`If-Match`, `Idempotency-Key`) and the headers of its response do not concern the effect.
     #[must_use]
     pub fn caused_by(&self, cause: Cause) -> Self {
-        let inner = &self.0;
         Self(Arc::new(Inner {
-            call: Arc::clone(&inner.call),
-            identity: Arc::clone(&inner.identity),
-            scope: inner.scope.clone(),
-            pairs: Arc::clone(&inner.pairs),
             expected_updated_at: None,
             idempotency: None,
             read_policy: None,
             read_collections: None,
             operation: Arc::default(),
             headers: Arc::default(),
-            job: inner.job,
             effect: Some(Effect {
                 cause,
-                limits: inner.effect.as_ref().and_then(|effect| effect.limits.clone()),
+                limits: self.effect().and_then(|effect| effect.limits.clone()),
             }),
+            ..(*self.0).clone()
         }))
     }
 
