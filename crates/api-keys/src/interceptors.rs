@@ -3,14 +3,13 @@
 use backoffice_auth::may_change_role;
 use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Tx, Verdict};
 use backoffice_core::{Rejection, Result};
-use diesel::dsl::exists;
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl};
 use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::model::Key;
-use crate::schema::{api_keys_key_roles as links, api_keys_keys as keys};
+use crate::schema::api_keys_key_roles as links;
 
 /// Rejects the deletion of a role that a key holds.
 pub(crate) const KEEP_ROLES_OF_KEYS: Interceptor = Interceptor {
@@ -25,8 +24,12 @@ pub(crate) const KEEP_ORGANIZATIONS_WITH_KEYS: Interceptor = Interceptor {
     id: "api_keys.organization_keys",
     target: "directory.organization.*",
     priority: 100,
-    run: keep_organization,
+    run: |tx, context| Box::pin(context.keep_organization(tx, KIND_IN_USE)),
 };
+
+const KIND_IN_USE: &str = "select case
+    when exists (select from api_keys_keys where tenant_id = $1 and organization_id = $2 and deleted_at is null) then 'api_keys.key'
+    end as kind";
 
 fn keep_role<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
@@ -38,16 +41,6 @@ fn keep_role<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> Box
             return Ok(Verdict::Continue);
         }
         let rejection = Rejection::bad_request("Role has assigned users").code("role_in_use");
-        Ok(context.keep(rejection, Key::KIND))
-    })
-}
-
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
-    Box::pin(async move {
-        if !context.removes("directory.organization.delete") || !has_keys(tx, context.id).await? {
-            return Ok(Verdict::Continue);
-        }
-        let rejection = Rejection::conflict("Organization is in use").code("organization_in_use");
         Ok(context.keep(rejection, Key::KIND))
     })
 }
@@ -70,17 +63,4 @@ async fn is_held(tx: &mut Tx<'_>, role: Uuid) -> Result<bool> {
         })
     })
     .await
-}
-
-async fn has_keys(tx: &mut Tx<'_>, organization: Uuid) -> Result<bool> {
-    let tenant = tx.tenant();
-    let found = diesel::select(exists(
-        keys::table
-            .filter(keys::tenant_id.eq(tenant))
-            .filter(keys::organization_id.eq(organization))
-            .filter(keys::deleted_at.is_null()),
-    ))
-    .get_result(tx.conn())
-    .await?;
-    Ok(found)
 }

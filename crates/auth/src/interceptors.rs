@@ -1,29 +1,27 @@
 //! Interceptors on tenants and organizations: organizations with users cannot be deleted, the last super administrator cannot be locked
 //! out, and users of a closed tenant or organization are signed out.
 
-use backoffice_core::command::{Entity, Hook, Interceptor, InterceptorContext, Snapshot, Tx, Verdict};
-use backoffice_core::{Rejection, Result};
-use diesel::dsl::exists;
-use diesel::{ExpressionMethods, QueryDsl};
-use diesel_async::RunQueryDsl;
+use backoffice_core::Result;
+use backoffice_core::command::{Hook, Interceptor, InterceptorContext, Snapshot, Tx, Verdict};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use uuid::Uuid;
 
 use crate::Error;
 use crate::roles::super_admins::{self, Closing};
-use crate::schema::auth_users as users;
 use crate::sessions::revocation::{self, Subject};
 use crate::sessions::session;
-use crate::users::model::User;
 
 /// Rejects the deletion of an organization that has live users, by a command, undo or redo.
 pub(crate) const KEEP_ORGANIZATIONS_WITH_USERS: Interceptor = Interceptor {
     id: "auth.organization_users",
     target: "directory.organization.*",
     priority: 100,
-    run: keep,
+    run: |tx, context| Box::pin(context.keep_organization(tx, KIND_IN_USE)),
 };
+
+const KIND_IN_USE: &str = "select case
+    when exists (select from auth_users where tenant_id = $1 and organization_id = $2 and deleted_at is null) then 'auth.user'
+    end as kind";
 
 /// Drops cached identities of the tenant, and ends the sessions of users whose organization is deactivated or deleted.
 pub(crate) const SIGN_OUT_OF_ORGANIZATIONS: Interceptor = Interceptor {
@@ -56,16 +54,6 @@ pub(crate) const KEEP_A_SUPER_ADMIN_IN_TENANTS: Interceptor = Interceptor {
     priority: 110,
     run: keep_super_admin,
 };
-
-fn keep<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
-    Box::pin(async move {
-        if !context.removes("directory.organization.delete") || !has_users(tx, context.id).await? {
-            return Ok(Verdict::Continue);
-        }
-        let in_use = Rejection::conflict("Organization is in use").code("organization_in_use");
-        Ok(context.keep(in_use, User::KIND))
-    })
-}
 
 fn is_active(snapshot: Option<&Snapshot>) -> bool {
     snapshot
@@ -126,17 +114,4 @@ fn sign_out<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxF
         revocation::revoke(tx, Subject::Tenant(tenant)).await?;
         Ok(Verdict::Continue)
     })
-}
-
-async fn has_users(tx: &mut Tx<'_>, organization: Uuid) -> Result<bool> {
-    let tenant = tx.tenant();
-    let found = diesel::select(exists(
-        users::table
-            .filter(users::tenant_id.eq(tenant))
-            .filter(users::organization_id.eq(organization))
-            .filter(users::deleted_at.is_null()),
-    ))
-    .get_result(tx.conn())
-    .await?;
-    Ok(found)
 }

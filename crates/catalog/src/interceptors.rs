@@ -6,10 +6,9 @@ use diesel::dsl::exists;
 use diesel::{ExpressionMethods, QueryDsl, select};
 use diesel_async::RunQueryDsl;
 use futures_util::future::BoxFuture;
-use uuid::Uuid;
 
-use crate::model::{Category, Product};
-use crate::schema::{catalog_categories as categories, catalog_products as products};
+use crate::model::Category;
+use crate::schema::catalog_categories as categories;
 
 /// Rejects the deletion of a category with categories below it.
 pub(crate) const KEEP_PARENT_CATEGORIES: Interceptor = Interceptor {
@@ -24,8 +23,14 @@ pub(crate) const KEEP_ORGANIZATIONS_IN_USE: Interceptor = Interceptor {
     id: "catalog.organization_products",
     target: "directory.organization.*",
     priority: 100,
-    run: keep_organization,
+    run: |tx, context| Box::pin(context.keep_organization(tx, KIND_IN_USE)),
 };
+
+/// Variants and prices are omitted: they share the organization of their product.
+const KIND_IN_USE: &str = "select case
+    when exists (select from catalog_products where tenant_id = $1 and organization_id = $2) then 'catalog.product'
+    when exists (select from catalog_categories where tenant_id = $1 and organization_id = $2) then 'catalog.category'
+    end as kind";
 
 fn keep_category<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
     Box::pin(async move {
@@ -41,37 +46,5 @@ fn keep_category<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) ->
             return Ok(Verdict::Continue);
         }
         Ok(context.keep(Rejection::in_use(), Category::KIND))
-    })
-}
-
-fn keep_organization<'a>(tx: &'a mut Tx<'_>, context: &'a InterceptorContext<'a>) -> BoxFuture<'a, Result<Verdict>> {
-    Box::pin(async move {
-        if !context.removes("directory.organization.delete") {
-            return Ok(Verdict::Continue);
-        }
-        let Some(kind) = kind_in(tx, context.id).await? else {
-            return Ok(Verdict::Continue);
-        };
-        let own = Rejection::conflict("Organization is in use").code("organization_in_use");
-        Ok(context.keep(own, kind))
-    })
-}
-
-/// Returns a kind of record that the organization contains. Variants and prices share the organization of their product.
-async fn kind_in(tx: &mut Tx<'_>, organization: Uuid) -> Result<Option<&'static str>> {
-    let tenant = tx.tenant();
-    let own_products = products::table
-        .filter(products::tenant_id.eq(tenant))
-        .filter(products::organization_id.eq(organization));
-    let own_categories = categories::table
-        .filter(categories::tenant_id.eq(tenant))
-        .filter(categories::organization_id.eq(organization));
-    let (has_products, has_categories): (bool, bool) = select((exists(own_products), exists(own_categories)))
-        .get_result(tx.conn())
-        .await?;
-    Ok(match (has_products, has_categories) {
-        (true, _) => Some(Product::KIND),
-        (_, true) => Some(Category::KIND),
-        _ => None,
     })
 }

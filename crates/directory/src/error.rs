@@ -63,7 +63,7 @@ impl Error {
                 format!("a tenant can have at most {max} organizations"),
                 "organization_limit",
             ),
-            Self::InUse => Rejection::conflict("Organization is in use").code("organization_in_use"),
+            Self::InUse => Rejection::organization_in_use(),
             Self::LastOrganization => invalid("id", "is the last organization of the tenant", "last_organization"),
             Self::OtherTenant => Rejection::forbidden("Not authorized to target this tenant."),
             Self::SuperAdministratorsOnly => Rejection::forbidden("Super administrators only"),

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use actix_web::http::StatusCode;
+use diesel::sql_types::{Nullable, Text, Uuid as SqlUuid};
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -13,6 +16,7 @@ use uuid::Uuid;
 use super::Command;
 use super::snapshot::Snapshot;
 use super::tx::Tx;
+use crate::db::Prepared;
 use crate::error::{Error, ErrorShape, Rejection, Result};
 use crate::time::Timestamp;
 
@@ -107,6 +111,33 @@ impl InterceptorContext<'_> {
             body,
         }
     }
+
+    /// Rejects the deletion of an organization in which a module has records, for an interceptor on `directory.organization.*`: a deletion with
+    /// 409 `organization_in_use`, an undo or redo as a conflict with later changes. `find_kind` is a statement about the tenant `$1` and the
+    /// organization `$2`; it returns one row, whose column `kind` has the kind of a record, or null if there is none. The statement runs only
+    /// if the organization is about to be deleted.
+    ///
+    /// # Errors
+    /// When the statement fails.
+    pub async fn keep_organization(&self, tx: &mut Tx<'_>, find_kind: &'static str) -> Result<Verdict> {
+        if !self.removes("directory.organization.delete") {
+            return Ok(Verdict::Continue);
+        }
+        let statement = sql_query(find_kind)
+            .bind::<SqlUuid, _>(tx.tenant())
+            .bind::<SqlUuid, _>(self.id);
+        let found: InUse = Prepared(statement).get_result(tx.conn()).await?;
+        Ok(match found.kind {
+            Some(kind) => self.keep(Rejection::organization_in_use(), &kind),
+            None => Verdict::Continue,
+        })
+    }
+}
+
+#[derive(QueryableByName)]
+struct InUse {
+    #[diesel(sql_type = Nullable<Text>)]
+    kind: Option<String>,
 }
 
 /// The decision of a hook.

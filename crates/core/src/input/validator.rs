@@ -194,6 +194,12 @@ impl Rejection {
     pub fn in_use() -> Self {
         Self::conflict("In use").code("in_use")
     }
+
+    /// Creates the 409 for the deletion of an organization that still has records (section 3 of the directory specification).
+    #[must_use]
+    pub fn organization_in_use() -> Self {
+        Self::conflict("Organization is in use").code("organization_in_use")
+    }
 }
 
 #[cfg(test)]
