@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use backoffice_core::{Detail, Violations};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
@@ -43,6 +44,15 @@ impl Day {
         let starts_with_digit = text.starts_with(|first: char| first.is_ascii_digit());
         let date = Date::parse(text, FORM).ok().filter(|_| starts_with_digit);
         date.and_then(Self::from_date)
+    }
+
+    /// Parses a query parameter; reports an invalid one with the code `invalid_value`.
+    pub fn from_parameter(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<Self> {
+        let day = Self::parse(text?);
+        if day.is_none() {
+            violations.add(Detail::new(path, Self::EXPECTED, "invalid_value"));
+        }
+        day
     }
 
     /// Returns the day as a `Date`.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use backoffice_core::db::Prepared;
-use backoffice_core::{Result, Tx};
+use backoffice_core::list::parameters::word;
+use backoffice_core::{Result, Tx, Violations};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::dsl::sql;
 use diesel::expression::{AsExpression, SqlLiteral};
@@ -51,6 +52,11 @@ impl ResourceType {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+
+    /// Parses a query parameter; reports an invalid one with the code `invalid_value`.
+    pub fn from_parameter(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<Self> {
+        word(path, text, &Self::WORDS, violations).and_then(Self::parse)
     }
 
     /// Returns the condition that a column, which is qualified with its table, has one of all types. It excludes no row: with it, a search by ids without

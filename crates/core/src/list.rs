@@ -5,6 +5,7 @@ mod beside;
 mod by_id;
 mod comma;
 mod limited;
+pub mod parameters;
 mod query;
 mod range;
 mod references;

@@ -3,7 +3,8 @@
 use backoffice_calendar::ResourceType;
 use backoffice_core::http::{Json, Path, PathId, Query, Routes, requires};
 use backoffice_core::input::schema;
-use backoffice_core::list::{ById, CommaList, IdList, Page, PageQuery};
+use backoffice_core::list::parameters::{flag, ids, words};
+use backoffice_core::list::{ById, IdList, Page, PageQuery};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, text_schemas};
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
@@ -117,15 +118,11 @@ impl AlertQuery {
         let kinds = Kind::ALL.map(Kind::as_str);
         let urgencies = Urgency::ALL.map(Urgency::as_str);
         let urgencies = words("urgencies", self.urgencies.as_deref(), &urgencies, violations);
-        let subject_type = self.subject_type.as_deref().map(ResourceType::parse);
-        if subject_type == Some(None) {
-            let message = format!("must be one of {}", ResourceType::WORDS.join(", "));
-            violations.add(Detail::new("subjectType", message, "invalid_value"));
-        }
+        let subject_type = ResourceType::from_parameter("subjectType", self.subject_type.as_deref(), violations);
         AlertFilter {
             ids: requested,
             job_sites: ids("jobSiteIds", self.job_site_ids.as_deref(), violations),
-            subject_type: subject_type.flatten().map(ResourceType::as_str),
+            subject_type: subject_type.map(ResourceType::as_str),
             subjects: ids("subjectIds", self.subject_ids.as_deref(), violations),
             kinds: words("kinds", self.kinds.as_deref(), &kinds, violations),
             urgency_ranks: urgencies.map(|names| {
@@ -138,35 +135,6 @@ impl AlertQuery {
             unread_only: flag("unreadOnly", self.unread_only.as_deref(), violations) == Some(true),
             acknowledged: flag("acknowledged", self.acknowledged.as_deref(), violations),
             resolved: Some(flag("resolved", self.resolved.as_deref(), violations).unwrap_or(false)),
-        }
-    }
-}
-
-/// Parses ids joined by commas; without any, no row matches.
-fn ids(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<Vec<Uuid>> {
-    let text = text?;
-    Some(violations.keep(CommaList::new(path).ids([text])))
-}
-
-/// Parses words joined by commas; without any, no row matches.
-fn words(
-    path: &str,
-    text: Option<&str>,
-    words: &[&'static str],
-    violations: &mut Violations,
-) -> Option<Vec<&'static str>> {
-    let text = text?;
-    Some(violations.keep(CommaList::new(path).one_of([text], words)))
-}
-
-/// Parses `true`, `false`, `1` or `0`.
-fn flag(path: &str, text: Option<&str>, violations: &mut Violations) -> Option<bool> {
-    match text? {
-        "true" | "1" => Some(true),
-        "false" | "0" => Some(false),
-        _ => {
-            violations.add(Detail::new(path, "must be one of true, false, 1, 0", "invalid_value"));
-            None
         }
     }
 }

@@ -4,8 +4,9 @@ use backoffice_core::command::Entity;
 use backoffice_core::http::{
     CheckedQuery, Created, CreatedId, Done, Id, Identified, Json, Path, Query, QueryInput, Routes, Updated, requires,
 };
+use backoffice_core::list::parameters::{flag, word};
 use backoffice_core::list::{ListQuery, Page};
-use backoffice_core::{Detail, RequestContext, Result, Violations, crud};
+use backoffice_core::{RequestContext, Result, Violations, crud};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -67,26 +68,14 @@ struct RuleQuery {
 
 impl RuleQuery {
     fn filter(&self, violations: &mut Violations) -> RuleFilter {
-        if self.rule_type.as_deref().is_some_and(|one| !RULE_TYPES.contains(&one)) {
-            let message = format!("must be one of {}", RULE_TYPES.join(", "));
-            violations.add(Detail::new("ruleType", message, "invalid_value"));
-        }
-        let enabled = match self.enabled.as_deref() {
-            None => None,
-            Some("true" | "1") => Some(true),
-            Some("false" | "0") => Some(false),
-            Some(_) => {
-                violations.add(Detail::new("enabled", "must be true, false, 1 or 0", "invalid_value"));
-                None
-            }
-        };
+        word("ruleType", self.rule_type.as_deref(), &RULE_TYPES, violations);
         RuleFilter {
             rule_key: self.rule_id.clone(),
             rule_type: self.rule_type.clone(),
             rule_category: self.rule_category.clone(),
             entity_type: self.entity_type.clone(),
             event_type: self.event_type.clone(),
-            enabled,
+            enabled: flag("enabled", self.enabled.as_deref(), violations),
         }
     }
 }

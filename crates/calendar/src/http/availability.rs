@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 
 use backoffice_core::http::{CheckedQuery, Json, QueryInput, Routes, requires};
-use backoffice_core::list::IdList;
+use backoffice_core::list::{IdList, parameters};
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use time::Duration;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::parameters;
 use crate::acl;
 use crate::busy::{Busy, BusyQuery};
 use crate::documented::CalendarResourceType;
 use crate::model::WINDOW;
 use crate::query::windows;
+use crate::subject::ResourceType;
 
 /// Longest interval, in days.
 const LONGEST: i64 = 400;
@@ -59,10 +59,11 @@ impl AvailabilityQuery {
         ] {
             parameters::required(path, text.as_ref(), &mut violations);
         }
-        let resource_type = parameters::resource_type(self.resource_type.as_deref(), &mut violations);
+        let resource_type =
+            ResourceType::from_parameter("resourceType", self.resource_type.as_deref(), &mut violations);
         let ids = parameters::ids("resourceIds", self.resource_ids.as_deref(), &mut violations);
-        let from = parameters::instant("from", self.from.as_deref(), &mut violations);
-        let to = parameters::instant("to", self.to.as_deref(), &mut violations);
+        let from = parameters::exact_instant("from", self.from.as_deref(), &mut violations);
+        let to = parameters::exact_instant("to", self.to.as_deref(), &mut violations);
         if let (Some(from), Some(to)) = (from, to) {
             if to <= from {
                 violations.add(Detail::new("to", "must be later than from", "invalid_value"));

@@ -3,7 +3,6 @@
 mod availability;
 mod bodies;
 mod feeds;
-mod parameters;
 mod reasons;
 mod series;
 mod windows;

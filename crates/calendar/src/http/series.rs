@@ -8,7 +8,6 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::bodies::DeletedRecord;
-use super::parameters;
 use super::windows::check_id;
 use crate::acl;
 use crate::commands::{CreateSeries, DeleteSeries, NewSeries, SeriesChanges, SeriesWindows, UpdateSeries};
@@ -70,7 +69,7 @@ struct EndQuery {
 
 impl EndQuery {
     fn day(&self, violations: &mut Violations) -> Option<Day> {
-        parameters::day("from", self.from.as_deref(), violations)
+        Day::from_parameter("from", self.from.as_deref(), violations)
     }
 }
 

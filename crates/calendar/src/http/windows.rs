@@ -3,20 +3,21 @@
 use backoffice_core::http::{
     CheckedQuery, Created, CreatedId, Json, Path, PathId, Query, QueryInput, Routes, requires,
 };
-use backoffice_core::list::{ById, IdList, Page, PageQuery};
+use backoffice_core::list::{ById, IdList, Page, PageQuery, parameters};
 use backoffice_core::{Detail, Patch, Rejection, RequestContext, Result, Violations, crud, missing_as};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::bodies::{ChangedRecord, DeletedRecord};
-use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteWindow, NewWindow, UpdateWindow, WindowChanges};
 use crate::day::Day;
 use crate::documented::{CalendarReasonCodes, CalendarResourceType};
 use crate::model::{WINDOW, Window};
 use crate::query::windows::{self, WindowFilter};
+use crate::reasons;
+use crate::subject::ResourceType;
 
 const LIST: &str = "/calendar/availability-windows";
 const ONE: &str = "/calendar/availability-windows/{id}";
@@ -89,11 +90,16 @@ impl WindowQuery {
         });
         WindowFilter {
             ids: None,
-            from: parameters::day("from", self.from.as_deref(), violations),
-            to: parameters::day("to", self.to.as_deref(), violations),
-            resource_type: parameters::resource_type(self.resource_type.as_deref(), violations),
+            from: Day::from_parameter("from", self.from.as_deref(), violations),
+            to: Day::from_parameter("to", self.to.as_deref(), violations),
+            resource_type: ResourceType::from_parameter("resourceType", self.resource_type.as_deref(), violations),
             resource_ids: parameters::ids("resourceIds", self.resource_ids.as_deref(), violations),
-            reason_codes: parameters::reason_codes("reasonCodes", self.reason_codes.as_deref(), violations),
+            reason_codes: parameters::words(
+                "reasonCodes",
+                self.reason_codes.as_deref(),
+                &reasons::codes(),
+                violations,
+            ),
             series_id: series,
         }
     }

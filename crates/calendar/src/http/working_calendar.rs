@@ -1,12 +1,12 @@
 //! The working calendar of the caller's organization, and its working days.
 
 use backoffice_core::http::{CheckedQuery, Json, QueryInput, Routes, requires};
+use backoffice_core::list::parameters;
 use backoffice_core::{Detail, Rejection, RequestContext, Result, Timestamp, Violations};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::parameters;
 use crate::commands::{ReplaceWorkingCalendar, WorkingCalendarFields};
 use crate::day::Day;
 use crate::documented::CalendarWeekday;
@@ -112,8 +112,8 @@ impl DaysQuery {
         let mut violations = Violations::default();
         parameters::required("from", self.from.as_ref(), &mut violations);
         parameters::required("to", self.to.as_ref(), &mut violations);
-        let from = parameters::day("from", self.from.as_deref(), &mut violations);
-        let to = parameters::day("to", self.to.as_deref(), &mut violations);
+        let from = Day::from_parameter("from", self.from.as_deref(), &mut violations);
+        let to = Day::from_parameter("to", self.to.as_deref(), &mut violations);
         if let (Some(from), Some(to)) = (from, to) {
             let days = to.days_since(from);
             if days <= 0 {

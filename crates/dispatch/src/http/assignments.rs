@@ -2,7 +2,7 @@
 
 use backoffice_core::http::{CheckedQuery, Created, Json, Path, PathId, QueryInput, Routes, requires};
 use backoffice_core::input::{Input, Validator};
-use backoffice_core::list::{ById, IdList, Page, PageQuery};
+use backoffice_core::list::{ById, IdList, Page, PageQuery, parameters};
 use backoffice_core::{Detail, Error, RequestContext, Result, Timestamp, Violations, crud, missing_as};
 use serde::Deserialize;
 use time::Duration;
@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::bodies::DeletedRecord;
-use super::parameters;
+use super::interval::interval;
 use crate::acl;
 use crate::commands::{
     AssignmentChanges, AssignmentWritten, AssignmentsWritten, BulkCreateAssignments, CreateAssignment,
@@ -117,7 +117,7 @@ impl AssignmentQuery {
             ids: self.ids.clone(),
         };
         let ids = violations.keep(by_id.requested());
-        let interval = parameters::interval(("from", self.from.as_deref()), ("to", self.to.as_deref()), violations);
+        let interval = interval(("from", self.from.as_deref()), ("to", self.to.as_deref()), violations);
         if self.from.is_none() && self.to.is_none() && self.id.is_none() && self.ids.is_none() {
             for path in ["from", "to"] {
                 violations.add(Detail::new(path, "is required without ids", "required"));

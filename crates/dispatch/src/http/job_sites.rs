@@ -1,13 +1,12 @@
 //! Endpoints of job sites.
 
 use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, PathId, QueryInput, Routes, requires};
-use backoffice_core::list::{ListQuery, Page};
+use backoffice_core::list::{ListQuery, Page, parameters};
 use backoffice_core::{RequestContext, Result, Violations, crud, missing_as};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::bodies::{DeletedRecord, WrittenRecord};
-use super::parameters;
 use crate::acl;
 use crate::commands::{DeleteJobSite, JobSiteChanges, NewJobSite, UpdateJobSite};
 use crate::documented::JobSiteStatus;
@@ -64,8 +63,8 @@ impl JobSiteQuery {
         let status = parameters::word("status", self.status.as_deref(), SITE_STATUSES, violations);
         JobSiteFilter {
             statuses: status.map(|status| vec![status]),
-            from: parameters::day("from", self.from.as_deref(), violations),
-            to: parameters::day("to", self.to.as_deref(), violations),
+            from: Day::from_parameter("from", self.from.as_deref(), violations),
+            to: Day::from_parameter("to", self.to.as_deref(), violations),
         }
     }
 }

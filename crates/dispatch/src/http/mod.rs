@@ -4,8 +4,8 @@ mod assignments;
 mod bodies;
 mod bulk;
 mod check;
+mod interval;
 mod job_sites;
-mod parameters;
 mod resources;
 
 use backoffice_core::http::Routes;

@@ -1,13 +1,13 @@
 //! Endpoints of resources.
 
 use backoffice_core::http::{CheckedQuery, Created, CreatedId, Json, Path, PathId, QueryInput, Routes, requires};
-use backoffice_core::list::{ListQuery, Page};
+use backoffice_core::list::{ListQuery, Page, parameters};
 use backoffice_core::{RequestContext, Result, Timestamp, Violations, crud, missing_as};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::bodies::{DeletedRecord, WrittenRecord};
-use super::parameters;
+use super::interval::interval;
 use crate::acl;
 use crate::commands::{DeleteResource, NewResource, ResourceChanges, UpdateResource};
 use crate::documented::ResourceTypeName;
@@ -71,7 +71,7 @@ impl ResourceQuery {
         ResourceFilter {
             types: type_.map(|type_| vec![type_]),
             is_active: parameters::flag("isActive", self.is_active.as_deref(), violations),
-            available: parameters::interval(from, to, violations),
+            available: interval(from, to, violations),
         }
     }
 }
