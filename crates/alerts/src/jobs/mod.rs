@@ -22,9 +22,9 @@ use time::Duration;
 /// The schedule whose interval is the setting `alerts.sweep`.
 pub(crate) const SWEEP_SCHEDULE: &str = "alerts.sweep";
 
-/// Priorities of jobs of which one change may enqueue thousands; that of others is 100, and lower ones run first.
-const RECOMPUTE_PRIORITY: i16 = 110;
-const NOTIFY_PRIORITY: i16 = 120;
+/// The priority of the jobs that notify the first users of an alert. That of other jobs is 100, and lower ones run first: an alert must not wait until the
+/// bulk jobs of the tenant have ended, and be escalated before any user was notified.
+const FIRST_NOTIFY_PRIORITY: i16 = 90;
 
 /// Registers the jobs and their schedules.
 pub(crate) fn register(registry: &mut Registry) {

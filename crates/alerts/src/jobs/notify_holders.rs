@@ -5,7 +5,7 @@ use backoffice_notifications::MOST_IN_A_STATEMENT;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::NOTIFY_PRIORITY;
+use super::FIRST_NOTIFY_PRIORITY;
 use crate::acl;
 use crate::notify::{Described, describe, notify_unread};
 use crate::query::lock_alert;
@@ -62,11 +62,13 @@ impl NotifyHolders {
         }
     }
 
-    /// Returns the job to enqueue. One change may open thousands of alerts, so the other jobs of the tenant run first.
+    /// Returns the job to enqueue. The first batch of an alert runs before the other jobs of the tenant, the next ones in their order.
     pub(crate) fn for_tenant(self, tenant: Uuid) -> NewJob<Self> {
+        let is_first = self.after.is_none();
+        let job = NewJob::of_system(tenant, self);
         NewJob {
-            priority: NOTIFY_PRIORITY,
-            ..NewJob::of_system(tenant, self)
+            priority: if is_first { FIRST_NOTIFY_PRIORITY } else { job.priority },
+            ..job
         }
     }
 

@@ -5,7 +5,6 @@ use backoffice_core::{Result, Scope};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::RECOMPUTE_PRIORITY;
 use crate::recompute::{Moment, recompute};
 
 /// Recomputes the subjects that [`RecomputeSubjects`](super::RecomputeSubjects) has listed.
@@ -37,14 +36,11 @@ impl Job for RecomputeListed {
 }
 
 impl RecomputeListed {
-    /// Returns the job to enqueue. There are many at once, so the other jobs of the tenant run first.
+    /// Returns the job to enqueue.
     pub(crate) fn for_subjects(tenant: Uuid, subjects: &[Subject]) -> NewJob<Self> {
         let job = Self {
             subjects: subjects.to_vec(),
         };
-        NewJob {
-            priority: RECOMPUTE_PRIORITY,
-            ..NewJob::of_system(tenant, job)
-        }
+        NewJob::of_system(tenant, job)
     }
 }

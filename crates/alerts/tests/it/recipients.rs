@@ -51,6 +51,21 @@ async fn count(fixture: &Fixture, condition: &str) -> usize {
 }
 
 #[actix_web::test]
+async fn the_first_users_are_notified_before_other_jobs_run_and_the_next_ones_in_their_turn() {
+    let fixture = Fixture::new().await;
+    alert(&fixture).await;
+    let priority = async || {
+        let waiting = "select priority from core_jobs where kind = 'alerts.alert.notify' and state = 'queued'";
+        fixture.app.rows(waiting).await
+    };
+    assert_eq!(priority().await, [json!({"priority": 90})]);
+
+    run_first_batch(&fixture).await;
+
+    assert_eq!(priority().await, [json!({"priority": 100})], "that of other jobs");
+}
+
+#[actix_web::test]
 async fn users_who_have_read_an_alert_before_their_batch_get_no_notification() {
     let fixture = Fixture::new().await;
     let alert = alert(&fixture).await;

@@ -31,7 +31,7 @@ pub struct NewJob<J> {
     pub actor: (ActorKind, Option<Uuid>),
     /// Tenant and organization that the actor had selected.
     pub selection: Value,
-    /// Priority among the jobs of a tenant; lower ones run first. Default 100.
+    /// Priority among the jobs of a tenant; lower ones run first. By default that of the kind.
     pub priority: i16,
     /// Earliest start; `None` = at once.
     pub run_at: Option<Timestamp>,
@@ -50,7 +50,7 @@ impl<J: Job> NewJob<J> {
             job,
             actor: (ActorKind::System, None),
             selection: json!({}),
-            priority: 100,
+            priority: J::PRIORITY,
             run_at: None,
             dedupe_key: None,
             progress_job: None,

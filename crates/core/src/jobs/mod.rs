@@ -62,6 +62,8 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: &'static str;
     /// The queue whose worker slots run it.
     const QUEUE: Queue = Queue::Default;
+    /// Priority among the jobs of a tenant; lower ones run first. A job for which a user waits must not wait for bulk operations or slow receivers.
+    const PRIORITY: i16 = 100;
     /// Number of attempts without progress after which the job is dead.
     const MAX_ATTEMPTS: i32 = 8;
     /// Whether the payload of a finished job is kept as long as the job. A payload with data of persons whom the platform may not know is

@@ -18,6 +18,7 @@ pub(crate) struct SendExisting {
 impl Job for SendExisting {
     const KIND: &'static str = "onboarding.request.send_existing";
     const QUEUE: Queue = Queue::Network;
+    const PRIORITY: i16 = 50;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let call = work.call().clone();

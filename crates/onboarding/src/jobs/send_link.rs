@@ -21,6 +21,7 @@ pub(crate) struct SendLink {
 impl Job for SendLink {
     const KIND: &'static str = "onboarding.request.send_link";
     const QUEUE: Queue = Queue::Network;
+    const PRIORITY: i16 = 50;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let (call, now) = (work.call().clone(), work.now());

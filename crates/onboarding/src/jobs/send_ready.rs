@@ -18,6 +18,7 @@ pub(crate) struct SendReady {
 impl Job for SendReady {
     const KIND: &'static str = "onboarding.request.send_ready";
     const QUEUE: Queue = Queue::Network;
+    const PRIORITY: i16 = 50;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
         let call = work.call().clone();

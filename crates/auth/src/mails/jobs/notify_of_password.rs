@@ -17,6 +17,7 @@ pub(crate) struct NotifyOfPassword {
 impl Job for NotifyOfPassword {
     const KIND: &'static str = "auth.user.notify_of_password";
     const QUEUE: Queue = Queue::Network;
+    const PRIORITY: i16 = 50;
     const MAX_ATTEMPTS: i32 = 5;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {

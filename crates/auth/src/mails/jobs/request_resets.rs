@@ -27,6 +27,7 @@ struct Account {
 
 impl Job for RequestResets {
     const KIND: &'static str = "auth.user.request_resets";
+    const PRIORITY: i16 = 50;
     // The payload is an address that any caller can send, usually that of a user.
     const KEEPS_PAYLOAD: bool = false;
 

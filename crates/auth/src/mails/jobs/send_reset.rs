@@ -22,6 +22,7 @@ pub(crate) struct SendReset {
 impl Job for SendReset {
     const KIND: &'static str = "auth.user.send_reset";
     const QUEUE: Queue = Queue::Network;
+    const PRIORITY: i16 = 50;
     const MAX_ATTEMPTS: i32 = 3;
 
     async fn run(&self, work: &mut Work<'_>) -> Result<Step> {
