@@ -205,11 +205,11 @@ impl Input for FieldBody {
 }
 
 async fn set_attachment_field(ctx: RequestContext, body: Json<FieldBody>) -> Result<Json<CreatedId>> {
-    hosts::require_whole_tenant(ctx.scope())?;
     let body = body.0;
     let mut validator = Validator::default();
     body.validate(&mut validator);
     validator.check()?;
+    hosts::require_whole_tenant(ctx.scope())?;
     let tenant = ctx.tenant()?;
     if tenant == PLATFORM_TENANT {
         return Err(Rejection::tenant_required().into());

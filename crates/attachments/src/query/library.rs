@@ -275,6 +275,8 @@ pub struct ShownPartition {
 
 /// Most tags of `availableTags`.
 const MOST_TAGS: i64 = 500;
+/// Most organizations of a caller for which the index is asked tag by tag.
+const MOST_PROBED: usize = 50;
 
 /// Reads the tags `used` and then the partitions of the tenant `$1` and of the platform `$2`.
 macro_rules! and_partitions {
@@ -300,6 +302,22 @@ with recursive every (tag) as (
     from every e where e.tag is not null
 ),
 used as (select e.tag from every e where e.tag is not null limit $3)"
+);
+
+/// As [`TAGS_AND_PARTITIONS`], but asks the index for each tag whether a file of the few organizations `$4` has it.
+const TAGS_OF_FEW_ORGANIZATIONS_AND_PARTITIONS: &str = and_partitions!(
+    "\
+with recursive every (tag) as (
+    (select t.tag from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
+    union all
+    select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1)
+    from every e where e.tag is not null
+),
+used as (
+    select e.tag from every e where e.tag is not null
+        and exists (select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($4::uuid[]))
+    limit $3
+)"
 );
 
 /// Reads each tag of each file once. The organizations `$4` are a sub-query, because PostgreSQL hashes them then; it would search an array from its
@@ -340,8 +358,9 @@ async fn tags_and_partitions(
         let (tags, partitions) = try_join(tags, visible(connection, scope)).await?;
         return Ok((tags, partitions.into_iter().map(shown_partition).collect()));
     };
-    let text = match scope.organizations {
+    let text = match scope.organizations.as_ref().map(Vec::len) {
         None => TAGS_AND_PARTITIONS,
+        Some(..=MOST_PROBED) => TAGS_OF_FEW_ORGANIZATIONS_AND_PARTITIONS,
         Some(_) => TAGS_OF_ORGANIZATIONS_AND_PARTITIONS,
     };
     let mut statement = sql_query(text)

@@ -80,9 +80,23 @@ async fn a_file_matches_if_it_has_all_of_the_tags_whatever_their_number() {
 
 #[actix_web::test]
 async fn a_caller_of_one_organization_sees_the_tags_in_use_there() {
+    sees_the_tags_of(1).await;
+}
+
+#[actix_web::test]
+async fn a_caller_of_many_organizations_sees_the_tags_in_use_there() {
+    sees_the_tags_of(51).await;
+}
+
+/// Checks the tags that a caller of so many organizations sees: files are in the first one, and in an organization of others.
+async fn sees_the_tags_of(organizations: usize) {
     let fixture = fixture().await;
-    let branch = fixture.organization("Branch", None).await;
-    fixture.role("Branch", &["attachments.*"], Some(&[branch])).await;
+    let mut own = Vec::new();
+    for number in 0..organizations {
+        own.push(fixture.organization(&format!("Branch {number}"), None).await);
+    }
+    let branch = own[0];
+    fixture.role("Branch", &["attachments.*"], Some(&own)).await;
     let (_, local) = fixture.user("local@alpha.test", &["Branch"]).await;
     uploaded(&fixture, &[("tags", "head,shared")], NOTE).await;
     for tags in ["shared", "shared,branch"] {
