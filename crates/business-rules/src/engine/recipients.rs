@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::PlannedNotification;
 
-/// Most users of a run.
+/// Most users whom the notifications of one transaction may name; those named by id or address come first.
 const MOST: i64 = 10_000;
 /// Most recipients of a notification.
 const MOST_OF_ONE: usize = 1000;
@@ -44,7 +44,7 @@ with named as (
     where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (u.id = any($2) or u.email_norm = any($3)
         or exists (select 1 from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
             where l.tenant_id = $1 and l.user_id = u.id and r.name_norm = any($4)))
-    order by u.id limit $5
+    order by (u.id = any($2) or u.email_norm = any($3)) desc, u.id limit $5
 ), lists as (
     select n.id, a.is_super_admin, a.organizations from named n
         join auth_user_acls a on a.tenant_id = $1 and a.user_id = n.id

@@ -1,5 +1,6 @@
 //! Deletes values of headers that no undo can need any more.
 
+use backoffice_core::db::Prepared;
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::jobs::{Job, NewJob, Step, Work, enqueue};
 use backoffice_core::retention::log_start;
@@ -14,8 +15,10 @@ use uuid::Uuid;
 pub(crate) const SCHEDULE: &str = "business_rules.erase_header_values";
 /// How often the job runs.
 pub(crate) const EVERY: time::Duration = time::Duration::hours(6);
-/// Values that one step checks.
+/// Values after which one job ends, and that it checks at once.
 const CHUNK: i64 = 5000;
+/// Tenants after which one job ends.
+const MOST_TENANTS: usize = 100;
 
 /// Checks the values of one tenant that follow the value `$1`, `$5`: notes since when no rule names them, and deletes those that no rule has named for
 /// long. The rules of the tenant, which are bounded, are read once for all of these values. Values that another transaction has locked
@@ -45,7 +48,7 @@ with start as materialized (
     delete from business_rules_header_values h
     using due d where h.tenant_id = d.tenant_id and h.id = d.id and not d.is_used and d.unused_since is not null
 )
-select tenant_id, (select id from chunk order by id desc limit 1) as last from start";
+select tenant_id, (select id from chunk order by id desc limit 1) as last, (select count(*) from chunk) as number from start";
 
 #[derive(QueryableByName)]
 struct CheckedValues {
@@ -54,6 +57,9 @@ struct CheckedValues {
     /// The last value that was checked.
     #[diesel(sql_type = SqlUuid)]
     last: Uuid,
+    /// How many were checked.
+    #[diesel(sql_type = BigInt)]
+    number: i64,
 }
 
 /// Deletes the values of headers that no rule has named since before the action log begins: until then an undo may need them. A further job goes on
@@ -74,22 +80,26 @@ impl Job for EraseHeaderValues {
             chunk.finish().await?;
             return Ok(Step::Done);
         };
-        let (after_tenant, after_id) = self.after.unwrap_or_default();
-        let checked: Option<CheckedValues> = sql_query(ERASE)
-            .bind::<SqlUuid, _>(after_tenant)
-            .bind::<BigInt, _>(CHUNK)
-            .bind::<Timestamptz, _>(now)
-            .bind::<Timestamptz, _>(start)
-            .bind::<SqlUuid, _>(after_id)
-            .get_result(chunk.connection())
-            .await
-            .optional()?;
-        if let Some(checked) = checked {
-            let next = Self {
-                after: Some((checked.tenant_id, checked.last)),
+        let (mut after, mut number, mut tenants) = (self.after, 0, 0);
+        while number < CHUNK && tenants < MOST_TENANTS {
+            let (after_tenant, after_id) = after.unwrap_or_default();
+            let statement = sql_query(ERASE)
+                .bind::<SqlUuid, _>(after_tenant)
+                .bind::<BigInt, _>(CHUNK)
+                .bind::<Timestamptz, _>(now)
+                .bind::<Timestamptz, _>(start)
+                .bind::<SqlUuid, _>(after_id);
+            let checked: Option<CheckedValues> = Prepared(statement).get_result(chunk.connection()).await.optional()?;
+            let Some(checked) = checked else {
+                chunk.finish().await?;
+                return Ok(Step::Done);
             };
-            enqueue(chunk.connection(), &call, &NewJob::of_system(PLATFORM_TENANT, next)).await?;
+            after = Some((checked.tenant_id, checked.last));
+            number += checked.number;
+            tenants += 1;
         }
+        let next = NewJob::of_system(PLATFORM_TENANT, Self { after });
+        enqueue(chunk.connection(), &call, &next).await?;
         chunk.finish().await?;
         Ok(Step::Done)
     }

@@ -99,3 +99,23 @@ async fn many_values_are_checked_against_long_rules() {
     run_due(&fixture).await;
     assert_eq!(numbers().await, json!({"number": 1, "used": 1}));
 }
+
+#[actix_web::test]
+async fn one_job_checks_the_values_of_several_tenants() {
+    let (fixture, _receiver) = sent().await;
+    let values = format!(
+        "insert into business_rules_header_values (tenant_id, id, value, created_at, updated_at)
+         select t.id, gen_random_uuid(), 'x'::bytea, now(), now()
+         from (values ('{}'::uuid), ('{}'::uuid)) as t (id), generate_series(1, 10)",
+        fixture.a.id, fixture.b.id
+    );
+    assert_eq!(fixture.app.sql(&values).await, 20);
+
+    fixture.app.advance(Duration::hours(7));
+    run_due(&fixture).await;
+
+    let jobs = "core_jobs where kind = 'business_rules.header_value.erase_unused' and state = 'done'";
+    let unused = "business_rules_header_values where unused_since is not null";
+    assert_eq!(fixture.app.count(unused).await, 20);
+    assert_eq!(fixture.app.count(jobs).await, 1);
+}

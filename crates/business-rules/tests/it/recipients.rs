@@ -77,6 +77,35 @@ async fn the_notifications_of_a_run_have_at_most_ten_thousand_recipients() {
 }
 
 #[actix_web::test]
+async fn a_user_with_an_address_is_found_beside_a_role_of_ten_thousand() {
+    let fixture = fixture().await;
+    let role = fixture.role("Crowd", &["customers.*"], None).await;
+    let tenant = fixture.a.id;
+    // Their ids come before the administrator's.
+    let users = format!(
+        "insert into auth_users (tenant_id, id, email, email_norm, is_active, is_confirmed, created_at, updated_at)
+         select '{tenant}', ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'u' || n, 'u' || n, true, true, now(), now()
+         from generate_series(1, 10000) n"
+    );
+    assert_eq!(fixture.app.sql(&users).await, 10_000);
+    let roles = format!(
+        "insert into auth_user_roles (tenant_id, id, user_id, role_tenant_id, role_id, created_at, updated_at)
+         select '{tenant}', gen_random_uuid(), id, '{tenant}', '{role}', now(), now()
+         from auth_users where tenant_id = '{tenant}' and id::text like '00000000-%'"
+    );
+    assert_eq!(fixture.app.sql(&roles).await, 10_000);
+    let fields = json!({"successActions": [notify("role:Crowd"), notify("admin@alpha.test")]});
+    fixture.create(RULES, with(rule("r1", "ACTION", "x.y"), fields)).await;
+
+    let input = json!({"entityType": "x.y"});
+    let (_, body) = fixture.app.post(&fixture.a.token, EXECUTE, input).await;
+
+    let results = &body["executedRules"][0]["actionsExecuted"]["results"];
+    assert_eq!(results[0]["recipients"], 1000, "{body}");
+    assert_eq!(results[1]["recipients"], 1, "{body}");
+}
+
+#[actix_web::test]
 async fn the_names_of_more_than_a_thousand_recipients_are_skipped() {
     let fixture = fixture().await;
     crowd(&fixture).await;
