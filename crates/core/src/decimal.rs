@@ -48,20 +48,29 @@ impl<const SCALE: u32> Decimal<SCALE> {
     }
 
     /// Returns the only number whose double is `value`; `None` when there is none or more than one.
-    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^62")]
     #[expect(clippy::float_cmp, reason = "searches for the number with exactly this double")]
     fn from_double(value: f64) -> Option<Self> {
-        let double = |units: i64| units as f64 / Self::UNIT as f64;
         let near = (value * Self::UNIT as f64).round();
-        if near.abs() >= 2_f64.powi(53) {
+        if near.abs() >= 2_f64.powi(62) {
             return None;
         }
         let near = near as i64;
-        let mut same = (near - 1..=near + 1).filter(|units| double(*units) == value);
+        // The product is exact up to two units of a value with the most digits that a double keeps.
+        let mut same = (near - 2..=near + 2).map(Self).filter(|one| one.to_double() == value);
         match (same.next(), same.next()) {
-            (Some(units), None) => Some(Self(units)),
+            (Some(number), None) => Some(number),
             _ => None,
         }
+    }
+
+    /// Returns the double that is nearest to the number.
+    fn to_double(self) -> f64 {
+        if self.0.unsigned_abs() < 1 << 53 {
+            return self.0 as f64 / Self::UNIT as f64;
+        }
+        // More units than a double counts: a division would round twice.
+        self.to_string().parse().unwrap_or(f64::NAN)
     }
 }
 
@@ -83,7 +92,7 @@ impl<const SCALE: u32> Serialize for Decimal<SCALE> {
         if self.0 % Self::UNIT == 0 {
             serializer.serialize_i64(self.0 / Self::UNIT)
         } else {
-            serializer.serialize_f64(self.0 as f64 / Self::UNIT as f64)
+            serializer.serialize_f64(self.to_double())
         }
     }
 }
