@@ -7,6 +7,15 @@ const title = document.title.split(" · ").pop();
 /** Set by the page for a new password, read by the sign-in. */
 const SAVED = "password-saved";
 
+/** Uses the storage of this tab. Returns null if the browser blocks it, as it may block all site data. */
+function inStorage(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return null;
+  }
+}
+
 /** Sends a form; never throws. Status 0 means that no response arrived. */
 async function post(path, members) {
   try {
@@ -156,6 +165,10 @@ function startLogin(form) {
   onSubmit(form, async () => {
     alertIn(view, "");
     if (!check([email, emailProblem(email)], [password, password.value ? "" : texts.passwordMissing])) return;
+    if (!navigator.cookieEnabled) {
+      alertIn(view, texts.noCookies);
+      return;
+    }
     const answer = await send(tenantId.value);
     if (answer.status === 200) enter(answer);
     else if (answer.body.code === "tenant_required") choose(answer.body.tenants);
@@ -163,8 +176,10 @@ function startLogin(form) {
   });
   document.getElementById("back").addEventListener("click", () => show("sign-in"));
 
-  if (sessionStorage.getItem(SAVED)) {
-    sessionStorage.removeItem(SAVED);
+  // Without cookies the session would be lost at once.
+  if (!navigator.cookieEnabled) alertIn(view, texts.noCookies);
+  if (inStorage((storage) => storage.getItem(SAVED))) {
+    inStorage((storage) => storage.removeItem(SAVED));
     const note = document.getElementById("saved");
     requestAnimationFrame(() => { note.textContent = note.dataset.text; });
   }
@@ -223,7 +238,7 @@ function startReset(request, form) {
     if (!check([password, password.value ? "" : said.newPasswordMissing], [repeat, differs])) return;
     const answer = await post("reset/confirm", { token, password: password.value });
     if (answer.status === 200) {
-      sessionStorage.setItem(SAVED, "true");
+      inStorage((storage) => storage.setItem(SAVED, "true"));
       location.assign(answer.body.redirect || document.getElementById("to-sign-in").href);
     } else if (answer.body.code === "password_policy") {
       const reasons = {

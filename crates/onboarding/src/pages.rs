@@ -75,6 +75,7 @@ struct Field<'a> {
     value: &'a str,
     hint: Option<&'a str>,
     problem: Option<String>,
+    has_focus: bool,
 }
 
 /// A box of the form.
@@ -84,6 +85,7 @@ struct Tick {
     is_ticked: bool,
     is_required: bool,
     problem: Option<String>,
+    has_focus: bool,
 }
 
 #[derive(Template)]
@@ -108,6 +110,7 @@ async fn start(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -> Re
     let page = NoticePage {
         title: texts.sign_up_title,
         text: texts.unavailable,
+        hint: None,
         links: vec![(texts.to_sign_in, sign_up::login_url(call.platform(), None))],
     };
     notice(&visit, StatusCode::OK, &page, None, FORM)
@@ -140,9 +143,10 @@ pub(crate) async fn form(
         value,
         hint: (name == "password").then_some(rules.as_str()),
         problem: problem(name),
+        has_focus: false,
     };
     let page = &texts.pages;
-    let fields = vec![
+    let mut fields = vec![
         field("email", page.email, "email", "email", &given.email),
         field("firstName", page.first_name, "text", "given-name", &given.first_name),
         field("lastName", page.last_name, "text", "family-name", &given.last_name),
@@ -156,13 +160,14 @@ pub(crate) async fn form(
         field("password", page.password, "password", "new-password", ""),
         field("confirmPassword", page.repeat, "password", "new-password", ""),
     ];
-    let boxes = vec![
+    let mut boxes = vec![
         Tick {
             name: "termsAccepted",
             label: page.terms,
             is_ticked: given.terms_accepted.0,
             is_required: true,
             problem: problem("termsAccepted"),
+            has_focus: false,
         },
         Tick {
             name: "marketingConsent",
@@ -170,8 +175,10 @@ pub(crate) async fn form(
             is_ticked: given.marketing_consent.0,
             is_required: false,
             problem: None,
+            has_focus: false,
         },
     ];
+    focus_first_problem(&mut fields, &mut boxes);
     let is_invalid_link = details.is_empty() && request.query_string().split('&').any(|part| part == "status=invalid");
     let note = match (is_invalid_link, details.is_empty()) {
         (true, _) => Some(page.invalid_link),
@@ -193,6 +200,15 @@ pub(crate) async fn form(
         here: Some(FORM.to_owned()),
     };
     visit.page(status, &content)
+}
+
+/// Lets the browser focus the first field or box with a problem.
+fn focus_first_problem(fields: &mut [Field<'_>], boxes: &mut [Tick]) {
+    if let Some(field) = fields.iter_mut().find(|field| field.problem.is_some()) {
+        field.has_focus = true;
+    } else if let Some(tick) = boxes.iter_mut().find(|tick| tick.problem.is_some()) {
+        tick.has_focus = true;
+    }
 }
 
 fn with_length(text: &str, (min, max): (usize, usize)) -> String {
@@ -234,6 +250,8 @@ pub(crate) async fn password(
 struct NoticePage {
     title: &'static str,
     text: &'static str,
+    /// What the visitor may do if the text does not fit their case.
+    hint: Option<&'static str>,
     links: Vec<(&'static str, String)>,
 }
 
@@ -267,6 +285,7 @@ pub(crate) async fn leading_to(
     let page = NoticePage {
         title: texts.leading_title,
         text: texts.leading_text,
+        hint: None,
         links: vec![(texts.go_on, address.clone())],
     };
     notice(&visit, status, &page, Some((0, address)), FORM)
@@ -285,6 +304,7 @@ pub(crate) fn rejection(sign_up: &SignUp, call: &Call, request: &HttpRequest, re
     let page = NoticePage {
         title: texts.rejected_title,
         text,
+        hint: None,
         links: if is_final {
             Vec::new()
         } else {
@@ -310,6 +330,7 @@ async fn preparing(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -
         let page = NoticePage {
             title: texts.elsewhere_title,
             text: texts.elsewhere_text,
+            hint: None,
             links: vec![sign_in(None)],
         };
         return notice(&visit, StatusCode::OK, &page, None, CONFIRMED);
@@ -322,7 +343,12 @@ async fn preparing(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -
     let again = || (texts.again, FORM.to_owned());
     let here = || sign_up::public(platform, PREPARING);
     let (title, text, links, refresh) = match status {
-        Some(PENDING) => (texts.sent_title, texts.sent_text, vec![], Some((LOOK_FOR_MAIL, here()))),
+        Some(PENDING) => (
+            texts.sent_title,
+            texts.sent_text,
+            vec![again()],
+            Some((LOOK_FOR_MAIL, here())),
+        ),
         Some(PROCESSING) => (
             texts.preparing_title,
             texts.preparing_text,
@@ -345,11 +371,11 @@ async fn preparing(sign_up: &SignUp, runtime: &Runtime, request: &HttpRequest) -
         ),
         Some(_) => (texts.expired_title, texts.expired_text, vec![again()], None),
     };
-    notice(
-        &visit,
-        StatusCode::OK,
-        &NoticePage { title, text, links },
-        refresh,
-        PREPARING,
-    )
+    let page = NoticePage {
+        title,
+        text,
+        hint: (status == Some(PENDING)).then_some(texts.sent_hint),
+        links,
+    };
+    notice(&visit, StatusCode::OK, &page, refresh, PREPARING)
 }

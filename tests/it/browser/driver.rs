@@ -143,6 +143,12 @@ impl Browser {
         self.command("POST", "/goog/cdp/execute", body).await;
     }
 
+    /// Runs a script in every page that is opened later, before the page's own scripts.
+    pub(crate) async fn at_start(&self, script: &str) {
+        self.tools("Page.addScriptToEvaluateOnNewDocument", json!({"source": script}))
+            .await;
+    }
+
     /// Opens an address and waits until it is loaded.
     pub(crate) async fn open(&self, address: &str) {
         self.command("POST", "/url", json!({"url": address})).await;

@@ -210,6 +210,49 @@ async fn every_language_is_shown_and_offered() {
 }
 
 #[actix_web::test]
+async fn without_cookies_the_sign_in_says_that_it_needs_them() {
+    let site = Site::of(fixture::builder_without_site()).await;
+    browse(async |browser| {
+        let block = "Object.defineProperty(Navigator.prototype, 'cookieEnabled', { get: () => false })";
+        browser.at_start(block).await;
+        let said = "document.querySelector('#login [role=alert]').textContent";
+        for (lang, alert) in [
+            (
+                "pl",
+                "Ta witryna wymaga plików cookie. Zezwól na nie i wczytaj stronę ponownie.",
+            ),
+            (
+                "es",
+                "Este sitio necesita cookies. Permítelas y vuelve a cargar la página.",
+            ),
+            (
+                "de",
+                "Diese Website benötigt Cookies. Bitte erlauben Sie sie und laden Sie die Seite neu.",
+            ),
+            (
+                "en",
+                "This site needs cookies. Please allow them and load the page again.",
+            ),
+        ] {
+            browser.accept_language(lang).await;
+            browser.open(&site.url("/login")).await;
+
+            browser.until(said).await;
+            assert_eq!(text_of(browser, "#login [role=alert]").await, alert);
+        }
+        look_at(browser, "login-cookies").await;
+        browser
+            .run("document.querySelector('#login [role=alert]').textContent = ''")
+            .await;
+        type_credentials(browser, "plain@alpha.test", PASSWORD).await;
+        browser.until(said).await;
+        assert_eq!(browser.address().await, site.url("/login"));
+        assert_eq!(profile_status(browser).await, 401);
+    })
+    .await;
+}
+
+#[actix_web::test]
 async fn a_chosen_language_stays() {
     let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {

@@ -127,6 +127,32 @@ async fn the_link_of_a_mail_sets_a_password_and_leads_to_the_sign_in() {
 }
 
 #[actix_web::test]
+async fn a_browser_that_blocks_storage_gets_from_the_link_to_the_sign_in_as_well() {
+    let site = Site::of(fixture::builder_without_site()).await;
+    let link = mailed_link(&site).await;
+    browse(async |browser| {
+        let block = "Object.defineProperty(window, 'sessionStorage', \
+                     { get() { throw new DOMException('Access is denied.', 'SecurityError'); } })";
+        browser.at_start(block).await;
+        browser.open(&link).await;
+        view(browser, "new").await;
+        let is_blocked = "try { return !sessionStorage } catch { return true }";
+        assert_eq!(browser.run(is_blocked).await, true);
+
+        browser.keys(&format!("{NEW}{TAB}{TAB}{NEW}{ENTER}")).await;
+        browser
+            .until("document.querySelector('#login .primary')?.disabled === false")
+            .await;
+
+        let tenant = site.fixture.a.tenant;
+        assert_eq!(browser.address().await, site.url(&format!("/login?tenant={tenant}")));
+        fixture::sign_in(&site.fixture.app, "plain@alpha.test", NEW).await;
+        assert_eq!(browser.complaints().await, [""; 0]);
+    })
+    .await;
+}
+
+#[actix_web::test]
 async fn what_is_wrong_with_a_password_is_said_and_the_link_stays_good() {
     let site = Site::of(fixture::builder_without_site()).await;
     let link = mailed_link(&site).await;

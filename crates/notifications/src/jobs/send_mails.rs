@@ -164,6 +164,12 @@ async fn find(call: &Call, tenant: Uuid, id: Uuid, now: Timestamp) -> Result<Opt
     Ok(Prepared(statement).get_result(&mut &**connection).await.optional()?)
 }
 
+/// Returns the lines of a text that are not blank.
+fn paragraphs(text: &str) -> Vec<String> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(str::to_owned).collect()
+}
+
 /// Sends the mail, in the language of the tenant. Returns false if the user or the tenant has been deleted.
 async fn mail(call: &Call, tenant: Uuid, due: &Due) -> Result<bool> {
     let params = due.params.as_object().cloned().unwrap_or_else(Map::new);
@@ -179,7 +185,7 @@ async fn mail(call: &Call, tenant: Uuid, due: &Due) -> Result<bool> {
         let link = due.link_href.as_deref().zip(origin);
         UserMail {
             subject: title,
-            lines: body.lines().map(str::to_owned).collect(),
+            lines: paragraphs(&body),
             link: link.map(|(path, origin)| (own.open, format!("{}{path}", origin.trim_end_matches('/')))),
             hint: own.hint,
         }

@@ -98,6 +98,28 @@ async fn a_mail_is_in_the_language_of_the_tenant_and_goes_to_active_users_only()
 }
 
 #[actix_web::test]
+async fn a_mail_has_no_paragraphs_for_blank_lines() {
+    let fixture = Fixture::new().await;
+    let (user, token) = (fixture.a.admin, &fixture.a.token);
+    fixture
+        .prefer(token, json!([{"type": "samples.sample.done", "email": true}]))
+        .await;
+
+    fixture.send(&[New::of(DONE, user).with("name", "A\n\n \nB")]).await;
+    fixture.app.run_jobs().await;
+
+    let mails = fixture.app.mail().take();
+    assert_eq!(mails.len(), 1);
+    let (text, html) = (&mails[0].text, &mails[0].html);
+    assert!(text.contains("The sample A\n\nB is done.\n\nLook at it.\n\n"), "{text}");
+    assert!(
+        html.contains(">The sample A</p>") && html.contains(">B is done.</p>"),
+        "{html}"
+    );
+    assert!(!html.contains("\"></p>") && !html.contains("\"> </p>"), "{html}");
+}
+
+#[actix_web::test]
 async fn a_notification_that_was_read_meanwhile_is_not_mailed() {
     let fixture = Fixture::new().await;
     let (user, token) = (fixture.a.admin, &fixture.a.token);

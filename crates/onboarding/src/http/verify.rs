@@ -34,7 +34,7 @@ const INVALID_LINK: &str = "Invalid or expired link";
 pub(super) fn routes(routes: &mut Routes) {
     routes
         .get(PATH, Access::Public, verify_onboarding)
-        .about("Verify a request with the link of its mail, or ask for its password")
+        .about("Verify a request with the link of its mail, or ask for its password; a page unless `Accept` is `application/json`")
         .errors(ErrorShape::OkFalse)
         .or_page(rejection)
         .limit(VERIFY_BY_IP)
@@ -247,7 +247,11 @@ async fn verify_onboarding_with_password(
     }
     query::expire_attempted(call, stored.request.id).await?;
     if verification.page {
-        return verification.ask(StatusCode::BAD_REQUEST, &token, true).await;
+        // The fifth wrong password has ended the request; another client may have verified it meanwhile.
+        return match State::of(call, &token).await? {
+            State::Pending(_) => verification.ask(StatusCode::BAD_REQUEST, &token, true).await,
+            state => verification.respond(&state).await,
+        };
     }
     let rejection = Rejection::bad_request("Wrong password");
     Err(rejection.with("status", json!("wrong_password")).into())

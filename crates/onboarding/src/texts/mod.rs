@@ -45,6 +45,7 @@ pub(crate) struct PageTexts {
 
     pub(crate) sent_title: &'static str,
     pub(crate) sent_text: &'static str,
+    pub(crate) sent_hint: &'static str,
     pub(crate) preparing_title: &'static str,
     pub(crate) preparing_text: &'static str,
     /// Shown in a browser other than that of the submission, after the confirmation.

@@ -51,6 +51,37 @@ async fn a_form_with_mistakes_is_shown_again_with_its_values() {
 }
 
 #[actix_web::test]
+async fn the_first_field_with_a_mistake_has_the_focus() {
+    let fixture = Fixture::new().await;
+    let empty = fixture.app.request_outside(Method::GET, "/onboarding").send().await;
+    assert!(!empty.text().contains(" autofocus"), "{}", empty.text());
+    for (terms, password, last_name, focused) in [
+        ("false", "short", "", "lastName"),
+        ("false", "short", "Lee", "password"),
+        ("false", SECRET, "Lee", "termsAccepted"),
+    ] {
+        let form = [
+            ("email", "new@example.com"),
+            ("firstName", "Ann"),
+            ("lastName", last_name),
+            ("organizationName", "New"),
+            ("password", password),
+            ("confirmPassword", password),
+            ("termsAccepted", terms),
+        ];
+        let request = fixture.app.request(Method::POST, SUBMIT);
+
+        let page = request.header("accept", "text/html").form(&form).send().await;
+
+        let html = page.text();
+        assert_eq!((page.status, html.matches(" autofocus").count()), (400, 1), "{html}");
+        let (before, _) = html.split_once(" autofocus").expect("a focused field");
+        let (_, field) = before.rsplit_once("<input ").expect("a field");
+        assert!(field.contains(&format!(r#"name="{focused}""#)), "{field}");
+    }
+}
+
+#[actix_web::test]
 async fn a_valid_form_leads_to_the_page_that_waits() {
     let fixture = Fixture::new().await;
     let form = [
@@ -74,11 +105,23 @@ async fn a_valid_form_leads_to_the_page_that_waits() {
         let request = fixture.app.request_outside(Method::GET, "/onboarding/preparing");
         request.cookie("onboarding_status", cookie).send().await.text()
     };
-    assert!(waiting(cookie.value()).await.contains("Check your mail"));
+    let pending = waiting(cookie.value()).await;
+    assert!(
+        pending.contains("Check your mail") && pending.contains("If no mail arrives"),
+        "{pending}"
+    );
+    assert!(
+        pending.contains(r#"<a href="/onboarding">Sign up again</a>"#),
+        "{pending}"
+    );
     fixture.app.run_jobs().await;
     let token = fixture.mailed_token("new@example.com");
     fixture.open(&token, "text/html", Some(cookie.value())).await;
-    assert!(waiting(cookie.value()).await.contains("Preparing your account"));
+    let processing = waiting(cookie.value()).await;
+    assert!(
+        processing.contains("Preparing your account") && !processing.contains("Sign up again"),
+        "{processing}"
+    );
     fixture.app.run_jobs().await;
     let ready = waiting(cookie.value()).await;
     assert!(

@@ -134,6 +134,39 @@ async fn a_wrong_password_in_a_browser_shows_the_form_again() {
 }
 
 #[actix_web::test]
+async fn onb_3_the_fifth_wrong_password_in_a_browser_shows_what_the_sixth_shows() {
+    let fixture = Fixture::new().await;
+    let (person, token) = fixture.invited("new@example.com", "New").await;
+    let form = [("token", token.as_str()), ("password", "wrong")];
+    let send = async || {
+        let request = fixture.app.request(Method::POST, VERIFY).header("accept", HTML);
+        request.form(&form).send().await
+    };
+    for attempt in 1..=4 {
+        let page = send().await;
+        assert_eq!(page.status, 400, "attempt {attempt}");
+        assert!(page.text().contains(r#"type="password""#), "{}", page.text());
+    }
+
+    let (fifth, sixth) = (send().await, send().await);
+
+    assert_eq!((fifth.status, sixth.status), (200, 200));
+    for html in [fifth.text(), sixth.text()] {
+        assert!(
+            html.contains("url=https://office.example/onboarding?status=invalid"),
+            "{html}"
+        );
+        assert!(!html.contains(r#"type="password""#), "{html}");
+    }
+    let form = fixture.app.request_outside(Method::GET, "/onboarding?status=invalid");
+    let request = fixture.app.request_outside(Method::GET, "/onboarding/preparing");
+    let waiting = request.cookie("onboarding_status", &person.status_token);
+    for page in [form.send().await.text(), waiting.send().await.text()] {
+        assert!(page.contains("five wrong passwords"), "{page}");
+    }
+}
+
+#[actix_web::test]
 async fn onb_4_two_verifications_at_once_create_one_tenant() {
     let fixture = Fixture::new().await;
     let (_, token) = fixture.invited("new@example.com", "New").await;

@@ -62,6 +62,7 @@ pub(super) const DE: Texts = Texts {
     forbidden: "Dieses Konto darf sich hier nicht anmelden.",
     too_many: "Zu viele Versuche. Bitte warten Sie {wait} und versuchen Sie es dann erneut.",
     no_mail: "Zurzeit können keine E-Mails versendet werden. Bitte wenden Sie sich an Ihren Administrator.",
+    no_cookies: "Diese Website benötigt Cookies. Bitte erlauben Sie sie und laden Sie die Seite neu.",
     offline: "Der Server ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
     failed: "Etwas ist schiefgegangen. Bitte versuchen Sie es später erneut.",
 };

@@ -62,6 +62,7 @@ pub(super) const EN: Texts = Texts {
     forbidden: "This account is not allowed to sign in here.",
     too_many: "Too many attempts. Please wait {wait} and try again.",
     no_mail: "Mails cannot be sent at the moment. Please contact your administrator.",
+    no_cookies: "This site needs cookies. Please allow them and load the page again.",
     offline: "The server cannot be reached. Check your connection and try again.",
     failed: "Something went wrong. Please try again later.",
 };

@@ -62,6 +62,7 @@ pub(super) const ES: Texts = Texts {
     forbidden: "Esta cuenta no tiene acceso aquí.",
     too_many: "Demasiados intentos. Espera {wait} y vuelve a intentarlo.",
     no_mail: "Ahora mismo no se pueden enviar mensajes. Ponte en contacto con tu administrador.",
+    no_cookies: "Este sitio necesita cookies. Permítelas y vuelve a cargar la página.",
     offline: "No se puede conectar con el servidor. Comprueba tu conexión y vuelve a intentarlo.",
     failed: "Algo ha salido mal. Vuelve a intentarlo más tarde.",
 };

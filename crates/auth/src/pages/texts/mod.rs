@@ -71,6 +71,7 @@ pub(super) struct Texts {
     pub(super) forbidden: &'static str,
     pub(super) too_many: &'static str,
     pub(super) no_mail: &'static str,
+    pub(super) no_cookies: &'static str,
     pub(super) offline: &'static str,
     pub(super) failed: &'static str,
 }

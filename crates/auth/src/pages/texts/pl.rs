@@ -62,6 +62,7 @@ pub(super) const PL: Texts = Texts {
     forbidden: "To konto nie ma tutaj dostępu.",
     too_many: "Zbyt wiele prób. Czas oczekiwania: {wait}. Potem spróbuj ponownie.",
     no_mail: "W tej chwili nie można wysyłać wiadomości. Skontaktuj się z administratorem.",
+    no_cookies: "Ta witryna wymaga plików cookie. Zezwól na nie i wczytaj stronę ponownie.",
     offline: "Nie można połączyć się z serwerem. Sprawdź połączenie i spróbuj ponownie.",
     failed: "Coś poszło nie tak. Spróbuj ponownie później.",
 };
