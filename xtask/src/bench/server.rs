@@ -30,12 +30,12 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts the server on free ports and waits until it is ready.
-    pub(crate) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
+    pub(super) fn start(program: &Path, work: &Path, database: &Database) -> Result<Self> {
         Self::start_with(program, work, database, &[])
     }
 
     /// Starts the server with further environment variables.
-    pub(crate) fn start_with(
+    pub(super) fn start_with(
         program: &Path,
         work: &Path,
         database: &Database,
