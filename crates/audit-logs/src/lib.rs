@@ -2,6 +2,7 @@
 
 pub mod acl;
 mod csv;
+mod documented;
 mod filter;
 mod foreign;
 mod http;

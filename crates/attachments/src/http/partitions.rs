@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::commands::{CreatePartition, PartitionFields, UpdatePartition, not_allowed};
 use crate::config::env_name;
+use crate::documented::StorageDriver;
 use crate::files::Files;
 use crate::model::{PARTITION, Partition};
 use crate::stores::probe;
@@ -78,6 +79,7 @@ struct PartitionItem {
     is_public: bool,
     requires_ocr: bool,
     ocr_model: Option<String>,
+    #[schema(value_type = StorageDriver)]
     storage_driver: String,
     #[schema(value_type = Option<Object>)]
     config_json: Option<Value>,

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::words::ShortText;
 use super::{Filters, QueryPairs, check_organization};
 use crate::acl;
+use crate::documented::{AuditAccessType, AuditActorKind};
 use crate::filter::{self, AccessFilter};
 use crate::query::accesses::{self, NamedRow};
 use crate::visibility::Viewer;
@@ -92,7 +93,9 @@ struct AccessItem {
     resource_kind: String,
     /// `*` for many records at once.
     resource_id: String,
+    #[schema(value_type = AuditAccessType)]
     access_type: String,
+    #[schema(value_type = AuditActorKind)]
     actor_kind: String,
     actor_user_id: Option<Uuid>,
     actor_user_name: Option<String>,

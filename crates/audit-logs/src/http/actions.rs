@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::words::{Flag, LongText, ShortText, SortDir};
 use super::{Filters, QueryPairs, check_organization};
 use crate::acl;
+use crate::documented::{AuditActionType, AuditActorKind, AuditExecutionState, AuditSource};
 use crate::filter::{self, ActionFilter, SortField};
 use crate::query::actions::{self, ActionRow, NamedRow};
 use crate::visibility::{Undoable, Viewer};
@@ -121,9 +122,13 @@ struct ActionItem {
     id: Uuid,
     command_id: String,
     action_label: Option<String>,
+    #[schema(value_type = AuditActionType)]
     action_type: String,
+    #[schema(value_type = AuditSource)]
     source: String,
+    #[schema(value_type = AuditExecutionState)]
     execution_state: String,
+    #[schema(value_type = AuditActorKind)]
     actor_kind: String,
     actor_user_id: Option<Uuid>,
     actor_user_name: Option<String>,

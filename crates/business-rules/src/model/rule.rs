@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::SetMember;
 use super::member::{By, with_members};
 use crate::commands::{limits, platform_calls};
+use crate::documented::BusinessRuleType;
 use crate::schema::business_rules_rules as rules;
 use crate::{acl, compiled, query};
 
@@ -39,6 +40,7 @@ pub struct Rule {
     #[schema(required = true)]
     pub description: Option<String>,
     /// `GUARD`, `VALIDATION`, `CALCULATION`, `ACTION` or `ASSIGNMENT`.
+    #[schema(value_type = BusinessRuleType)]
     pub rule_type: String,
     /// A word by which rules are grouped.
     #[schema(required = true)]

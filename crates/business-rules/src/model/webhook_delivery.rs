@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::documented::BusinessRuleWebhookStatus;
 use crate::schema::business_rules_webhook_deliveries as deliveries;
 use crate::{acl, query};
 
@@ -35,6 +36,7 @@ pub struct WebhookDelivery {
     /// The method.
     pub method: String,
     /// `pending`, `sent` or `failed`.
+    #[schema(value_type = BusinessRuleWebhookStatus)]
     pub status: String,
     /// Number of attempts.
     pub attempts: i32,

@@ -14,6 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::documented::BusinessRuleType;
 use crate::model::Rule;
 use crate::schema::business_rules_rules as rules;
 
@@ -39,6 +40,7 @@ pub struct RuleItem {
     #[schema(required = true)]
     pub description: Option<String>,
     /// `GUARD`, `VALIDATION`, `CALCULATION`, `ACTION` or `ASSIGNMENT`.
+    #[schema(value_type = BusinessRuleType)]
     pub rule_type: String,
     /// A word by which rules are grouped.
     #[schema(required = true)]

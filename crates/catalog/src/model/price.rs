@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{By, Product, Variant, named};
+use crate::documented::CatalogPriceKind;
 use crate::error::PRICE_TERMS;
 use crate::schema::{catalog_prices as prices, catalog_products as products, catalog_variants as variants};
 use crate::{acl, query};
@@ -39,6 +40,7 @@ pub struct Price {
     /// The variant that the price is for.
     pub variant_id: Option<Uuid>,
     /// `regular` or `sale`.
+    #[schema(value_type = CatalogPriceKind)]
     pub kind: String,
     /// Three letters.
     pub currency_code: String,

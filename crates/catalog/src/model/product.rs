@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::links::{LINK_KIND, LinkRow, Links};
 use super::{By, Category, Price, Variant, children, restored_children};
+use crate::documented::CatalogProductType;
 use crate::schema::catalog_products as products;
 use crate::{acl, query};
 
@@ -44,6 +45,7 @@ pub struct Product {
     /// Unique in the organization, lower-case.
     pub handle: Option<String>,
     /// `simple`, `configurable` or `virtual`.
+    #[schema(value_type = CatalogProductType)]
     pub product_type: String,
     /// Whether the product is offered.
     pub is_active: bool,

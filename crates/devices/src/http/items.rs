@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::path::OperationBuilder;
 use uuid::Uuid;
 
+use crate::documented::DevicePlatform;
 use crate::model::Device;
 
 /// The headers of responses with deprecated fields (RFC 9745).
@@ -35,6 +36,7 @@ pub(super) struct DeviceItem {
     /// The name that the client gives to the device.
     device_id: String,
     /// `ios`, `android` or `web`.
+    #[schema(value_type = DevicePlatform)]
     platform: String,
     /// Version of the client.
     client_app_version: Option<String>,
@@ -56,36 +58,47 @@ pub(super) struct DeviceItem {
     updated_at: Timestamp,
     /// Deprecated: `tenantId`.
     #[serde(rename = "tenant_id")]
+    #[schema(deprecated)]
     old_tenant_id: Uuid,
     /// Deprecated: `organizationId`.
     #[serde(rename = "organization_id")]
+    #[schema(deprecated)]
     old_organization_id: Option<Uuid>,
     /// Deprecated: `userId`.
     #[serde(rename = "user_id")]
+    #[schema(deprecated)]
     old_user_id: Uuid,
     /// Deprecated: `deviceId`.
     #[serde(rename = "device_id")]
+    #[schema(deprecated)]
     old_device_id: String,
     /// Deprecated: `clientAppVersion`.
     #[serde(rename = "client_app_version")]
+    #[schema(deprecated)]
     old_client_app_version: Option<String>,
     /// Deprecated: `osVersion`.
     #[serde(rename = "os_version")]
+    #[schema(deprecated)]
     old_os_version: Option<String>,
     /// Deprecated: `pushProvider`.
     #[serde(rename = "push_provider")]
+    #[schema(deprecated)]
     old_push_provider: Option<String>,
     /// Deprecated: `pushTokenUpdatedAt`.
     #[serde(rename = "push_token_updated_at")]
+    #[schema(deprecated)]
     old_push_token_updated_at: Option<Timestamp>,
     /// Deprecated: `lastSeenAt`.
     #[serde(rename = "last_seen_at")]
+    #[schema(deprecated)]
     old_last_seen_at: Option<Timestamp>,
     /// Deprecated: `createdAt`.
     #[serde(rename = "created_at")]
+    #[schema(deprecated)]
     old_created_at: Timestamp,
     /// Deprecated: `updatedAt`.
     #[serde(rename = "updated_at")]
+    #[schema(deprecated)]
     old_updated_at: Timestamp,
 }
 

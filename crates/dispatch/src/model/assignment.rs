@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{ASSIGNMENT, JOB_SITE, RESOURCE, StatedAssignment};
+use crate::documented::{AssignmentStatus, ResourceTypeName};
 use crate::references::Referenced;
 use crate::schema::dispatch_assignments as assignments;
 use crate::{acl, after_change, intervals, query};
@@ -35,6 +36,7 @@ pub struct Assignment {
     /// The job site.
     pub job_site_id: Uuid,
     /// Type of the subject: `worker`, `equipment` or `vehicle`.
+    #[schema(value_type = ResourceTypeName)]
     pub subject_type: String,
     /// The resource that is assigned.
     pub subject_id: Uuid,
@@ -49,6 +51,7 @@ pub struct Assignment {
     #[schema(required = true)]
     pub end_date_exclusive: Option<Day>,
     /// `planned`, `confirmed`, `cancelled` or `completed`.
+    #[schema(value_type = AssignmentStatus)]
     pub status: String,
     /// At most 1000 characters.
     #[schema(required = true)]

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{JOB_SITE, LiveUse, keep_from_losing_assignments};
+use crate::documented::JobSiteStatus;
 use crate::schema::dispatch_job_sites as job_sites;
 use crate::{acl, after_change, query};
 use backoffice_calendar::Day;
@@ -42,6 +43,7 @@ pub struct JobSite {
     #[schema(required = true)]
     pub longitude: Option<f64>,
     /// `planned`, `active` or `closed`.
+    #[schema(value_type = JobSiteStatus)]
     pub status: String,
     /// The first day of work; open without one.
     #[schema(required = true)]

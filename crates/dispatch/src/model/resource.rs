@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{LiveUse, RESOURCE, keep_from_losing_assignments};
+use crate::documented::ResourceTypeName;
 use crate::notify::remind_other_user;
 use crate::schema::dispatch_resources as resources;
 use crate::{acl, after_change, query};
@@ -31,6 +32,7 @@ pub struct Resource {
     pub organization_id: Uuid,
     /// `worker`, `equipment` or `vehicle`.
     #[serde(rename = "type")]
+    #[schema(value_type = ResourceTypeName)]
     pub type_: String,
     /// 1 to 200 characters.
     pub name: String,

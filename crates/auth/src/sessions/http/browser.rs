@@ -25,7 +25,7 @@ pub(super) fn routes(routes: &mut Routes) {
     routes
         .get("/auth/session/refresh", Access::Public, refresh_session)
         .takes_any_input()
-        .about("A fresh access cookie for the session cookie, then on to a path of this site");
+        .about("A fresh access cookie for the cookie `session_token`, then on to a path of this site");
     routes
         .get("/auth/autologin", Access::Public, autologin)
         .takes_any_input()

@@ -80,6 +80,7 @@ impl Draft {
         });
         remove_null_defaults(&mut document);
         put_null_first(&mut document);
+        open_objects(&mut document);
         let named = references(&document);
         let headers = named
             .iter()
@@ -120,6 +121,26 @@ fn put_null_first(value: &mut Value) {
             fields.values_mut().for_each(put_null_first);
         }
         Value::Array(items) => items.iter_mut().for_each(put_null_first),
+        _ => {}
+    }
+}
+
+/// States that objects without declared fields may have any. JSON Schema says so by default; some generators of clients take them for empty ones.
+fn open_objects(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let is_object = match fields.get("type") {
+                Some(Value::String(name)) => name == "object",
+                Some(Value::Array(types)) => types.iter().any(|one| one == "object"),
+                _ => false,
+            };
+            let closing = ["properties", "additionalProperties", "allOf", "anyOf", "oneOf", "$ref"];
+            if is_object && !closing.iter().any(|name| fields.contains_key(*name)) {
+                fields.insert("additionalProperties".to_owned(), json!(true));
+            }
+            fields.values_mut().for_each(open_objects);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open_objects),
         _ => {}
     }
 }
@@ -270,7 +291,7 @@ fn media_type(media: &str) -> (String, Value) {
     let schema = if media.starts_with("text/") {
         json!({"type": "string"})
     } else {
-        json!({})
+        json!({"type": "string", "format": "binary"})
     };
     (media.to_owned(), json!({"schema": schema}))
 }

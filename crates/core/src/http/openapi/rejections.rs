@@ -188,7 +188,7 @@ fn body(shape: ErrorShape, status: u16) -> Value {
     match shape {
         ErrorShape::Error => {}
         ErrorShape::OkFalse => {
-            properties["ok"] = json!({"const": false});
+            properties["ok"] = json!({"type": "boolean", "enum": [false]});
             required.push("ok");
         }
         ErrorShape::Code => required.push("code"),
