@@ -56,7 +56,7 @@ impl<const SCALE: u32> Decimal<SCALE> {
             return None;
         }
         let near = near as i64;
-        // The product is exact up to two units of a value with the most digits that a double keeps.
+        // The product is rounded: the number is at most two units away.
         let mut same = (near - 2..=near + 2).map(Self).filter(|one| one.to_double() == value);
         match (same.next(), same.next()) {
             (Some(number), None) => Some(number),
@@ -69,7 +69,7 @@ impl<const SCALE: u32> Decimal<SCALE> {
         if self.0.unsigned_abs() < 1 << 53 {
             return self.0 as f64 / Self::UNIT as f64;
         }
-        // More units than a double counts: a division would round twice.
+        // A double can't hold so many units exactly, so the conversion and the division would each round.
         self.to_string().parse().unwrap_or(f64::NAN)
     }
 }

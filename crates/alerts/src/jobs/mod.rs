@@ -22,8 +22,8 @@ use time::Duration;
 /// The schedule whose interval is the setting `alerts.sweep`.
 pub(crate) const SWEEP_SCHEDULE: &str = "alerts.sweep";
 
-/// The priority of the jobs that notify the first users of an alert. That of other jobs is 100, and lower ones run first: an alert must not wait until the
-/// bulk jobs of the tenant have ended, and be escalated before any user was notified.
+/// The priority of the jobs that notify the first users of an alert. That of other jobs is 100, and lower ones run first: otherwise an alert
+/// waits until the bulk jobs of the tenant have ended, and may be escalated before a user was notified.
 const FIRST_NOTIFY_PRIORITY: i16 = 90;
 
 /// Registers the jobs and their schedules.

@@ -15,9 +15,9 @@ use uuid::Uuid;
 pub(crate) const SCHEDULE: &str = "business_rules.erase_header_values";
 /// How often the job runs.
 pub(crate) const EVERY: time::Duration = time::Duration::hours(6);
-/// Values after which one job ends, and that it checks at once.
+/// Most values that one statement checks; a job ends after that many.
 const CHUNK: i64 = 5000;
-/// Tenants after which one job ends.
+/// Most tenants of one job.
 const MOST_TENANTS: usize = 100;
 
 /// Checks the values of one tenant that follow the value `$1`, `$5`: notes since when no rule names them, and deletes those that no rule has named for

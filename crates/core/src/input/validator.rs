@@ -195,7 +195,7 @@ impl Rejection {
         Self::conflict("In use").code("in_use")
     }
 
-    /// Creates the 409 for the deletion of an organization that still has records (section 3 of the directory specification).
+    /// Creates the 409 for the deletion of an organization that still has records (section 6 of the accounts specification).
     #[must_use]
     pub fn organization_in_use() -> Self {
         Self::conflict("Organization is in use").code("organization_in_use")

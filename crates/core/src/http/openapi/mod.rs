@@ -125,7 +125,8 @@ fn put_null_first(value: &mut Value) {
     }
 }
 
-/// States that objects without declared fields may have any. JSON Schema says so by default; some generators of clients take them for empty ones.
+/// States that objects without declared fields may have any fields. This is the default of JSON Schema, but some generators of clients take such objects for
+/// empty ones.
 fn open_objects(value: &mut Value) {
     match value {
         Value::Object(fields) => {
