@@ -47,17 +47,17 @@ impl<const SCALE: u32> Decimal<SCALE> {
         self.0.unsigned_abs() < 10_u64.pow(precision)
     }
 
-    /// Returns the only number whose double is `value`; `None` when there is none or more than one.
-    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^62")]
+    /// Returns the only number below 2^54 units whose double is `value`; `None` when there is none or more than one.
+    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^54")]
     #[expect(clippy::float_cmp, reason = "searches for the number with exactly this double")]
     fn from_double(value: f64) -> Option<Self> {
         let near = (value * Self::UNIT as f64).round();
-        if near.abs() >= 2_f64.powi(62) {
+        if near.abs() >= 2_f64.powi(54) {
             return None;
         }
         let near = near as i64;
-        // The product is rounded: the number is at most two units away.
-        let mut same = (near - 2..=near + 2).map(Self).filter(|one| one.to_double() == value);
+        // The number is at most half a step of doubles away from `value`, and the product from its nearest double: below 2^54 units, two units each.
+        let mut same = (near - 5..=near + 5).map(Self).filter(|one| one.to_double() == value);
         match (same.next(), same.next()) {
             (Some(number), None) => Some(number),
             _ => None,
@@ -239,6 +239,31 @@ mod tests {
             assert_eq!(read(json), None, "{json}");
         }
         assert_eq!(serde_json::from_str::<Decimal<2>>("0.125").ok(), None);
+    }
+
+    #[test]
+    fn a_number_is_read_exactly_or_rejected() {
+        let mut state = 1_u64;
+        let mut next = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 11
+        };
+        for bits in 1..=58 {
+            let mut exact = 0;
+            for _ in 0..2_000 {
+                let units = i64::try_from(next() % (1 << bits)).expect("below 2^58");
+                let number = Decimal::<4>::from_units(units);
+
+                let found = read(&number.to_string());
+
+                assert!(
+                    found.is_none_or(|found| found == number),
+                    "{number} was read as {found:?}"
+                );
+                exact += usize::from(found.is_some());
+            }
+            assert!(bits > 52 || exact == 2_000, "{bits} bits: {exact} of 2000");
+        }
     }
 
     #[test]

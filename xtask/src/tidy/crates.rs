@@ -1,6 +1,6 @@
 //! Rules for every package of the workspace.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Findings, Tree};
 use crate::Result;
@@ -64,6 +64,24 @@ const UNNAMED: &[(&str, &str, &str)] = &[
 /// See [`compiled_once`].
 const FEATURES: &str = "gives libraries the features that the tests need";
 
+/// Libraries with features that only the tests and this program ask for. None of these features changes what the host does.
+const MORE_IN_TESTS: [&str; 14] = [
+    "cipher",
+    "crypto-common",
+    "ctutils",
+    "email_address",
+    "futures-util",
+    "hashbrown",
+    "hybrid-array",
+    "hyper",
+    "hyper-util",
+    "num-bigint",
+    "num-integer",
+    "regex-automata",
+    "simdutf8",
+    "subtle",
+];
+
 /// Every dependency is named in the sources of its package.
 pub(super) fn used(tree: &Tree<'_>) -> Result<Findings> {
     let mut findings = Findings::new();
@@ -113,6 +131,47 @@ fn libraries(tree: &Tree<'_>, selection: &[&str]) -> Result<BTreeSet<String>> {
         .lines()
         .map(|line| line.trim_end_matches(" (*)").to_owned())
         .collect())
+}
+
+/// The host as it is shipped has the features of libraries that the tests run with: a feature that only a dependency of the tests asks for would change
+/// the host in tests alone. An exact parser of numbers was one.
+pub(super) fn shipped_as_tested(tree: &Tree<'_>) -> Result<Findings> {
+    let host = ["--package", "backoffice-server", "--edges", "normal,build"];
+    let shipped = features(&libraries(tree, &host)?);
+    let tested = features(&libraries(tree, &["--workspace", "--edges", "normal,build,dev"])?);
+    let mut findings = Findings::new();
+    for (library, own) in shipped {
+        let missing: Vec<&str> = tested
+            .get(&library)
+            .into_iter()
+            .flat_map(|features| features.difference(&own))
+            .map(String::as_str)
+            .collect();
+        let name = library.split(' ').next().unwrap_or_default();
+        if !missing.is_empty() && !MORE_IN_TESTS.contains(&name) {
+            findings.push(format!(
+                "Cargo.toml: only the tests give {library} the features {}; the host asks for those that it needs, and `MORE_IN_TESTS` lists the others",
+                missing.join(", ")
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// Returns the features of libraries, by their names and versions.
+fn features(libraries: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found = BTreeMap::<String, BTreeSet<String>>::new();
+    for line in libraries {
+        let mut words = line.split(' ');
+        let library: Vec<&str> = words.by_ref().take(2).collect();
+        let listed = words.find(|word| !word.is_empty() && !word.starts_with('('));
+        let features = listed.into_iter().flat_map(|listed| listed.split(','));
+        found
+            .entry(library.join(" "))
+            .or_default()
+            .extend(features.map(str::to_owned));
+    }
+    found
 }
 
 /// Names of the dependencies in all sections of a manifest.

@@ -49,6 +49,10 @@ const CHECKS: &[(&str, Check)] = &[
         "libraries are compiled once for programs and tests",
         crates::compiled_once,
     ),
+    (
+        "the host has the features of libraries that the tests run with",
+        crates::shipped_as_tested,
+    ),
     ("a panic ends one request, in no profile the process", crates::panics),
     ("every folder of crates/ holds the package of its name", crates::names),
     (
