@@ -22,9 +22,9 @@ use time::Duration;
 /// The schedule whose interval is the setting `alerts.sweep`.
 pub(crate) const SWEEP_SCHEDULE: &str = "alerts.sweep";
 
-/// The priority of the jobs that notify the first users of an alert. That of other jobs is 100, and lower ones run first: otherwise an alert
-/// waits until the bulk jobs of the tenant have ended, and may be escalated before a user was notified.
-const FIRST_NOTIFY_PRIORITY: i16 = 90;
+/// The priority of the jobs that notify the first users of a critical alert. That of other jobs is 100, and lower ones run first: otherwise the alert
+/// waits until the bulk jobs of the tenant have ended, and may be escalated before a user was notified. Other alerts are not escalated.
+const URGENT_NOTIFY_PRIORITY: i16 = 90;
 
 /// Registers the jobs and their schedules.
 pub(crate) fn register(registry: &mut Registry) {

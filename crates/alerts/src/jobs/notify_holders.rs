@@ -5,7 +5,7 @@ use backoffice_notifications::MOST_IN_A_STATEMENT;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::FIRST_NOTIFY_PRIORITY;
+use super::URGENT_NOTIFY_PRIORITY;
 use crate::acl;
 use crate::notify::{Described, describe, notify_unread};
 use crate::query::lock_alert;
@@ -43,7 +43,7 @@ impl Job for NotifyHolders {
                         occurred_at: Some(alert.occurred_at),
                         after: Some(last),
                     };
-                    enqueue(connection, &call, &next.for_tenant(tenant)).await?;
+                    enqueue(connection, &call, &NewJob::of_system(tenant, next)).await?;
                 }
                 notify_unread(connection, &call, tenant, alert, &holders.users).await?;
             }
@@ -62,12 +62,15 @@ impl NotifyHolders {
         }
     }
 
-    /// Returns the job to enqueue. The first batch of an alert runs before the other jobs of the tenant, the next ones in their order.
-    pub(crate) fn for_tenant(self, tenant: Uuid) -> NewJob<Self> {
-        let is_first = self.after.is_none();
+    /// Returns the job of the first batch. That of an urgent alert runs before the other jobs of the tenant, the next batches in their order.
+    pub(crate) fn first_of(self, tenant: Uuid, is_urgent: bool) -> NewJob<Self> {
         let job = NewJob::of_system(tenant, self);
         NewJob {
-            priority: if is_first { FIRST_NOTIFY_PRIORITY } else { job.priority },
+            priority: if is_urgent {
+                URGENT_NOTIFY_PRIORITY
+            } else {
+                job.priority
+            },
             ..job
         }
     }

@@ -44,6 +44,8 @@ pub(super) struct Claimed {
     pub(super) lease_owner: Uuid,
     #[diesel(sql_type = SmallInt)]
     pub(super) chunk_items: i16,
+    #[diesel(sql_type = SmallInt)]
+    pub(super) priority: i16,
     #[diesel(sql_type = Nullable<Timestamptz>)]
     pub(super) noticed_at: Option<Timestamp>,
 }
@@ -88,7 +90,8 @@ pub(super) async fn claim(runtime: &Runtime, queue: Queue, now: Timestamp) -> Re
             attempt = case j.state when 'running' then greatest(j.attempt, 1) else j.attempt end + 1
         from next where j.tenant_id = next.tenant_id and j.id = next.id
         returning j.tenant_id, j.id, j.organization_id, j.kind, j.payload::text as payload, j.actor_kind, j.actor_id, j.selection,
-            j.attempt, j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.noticed_at"
+            j.attempt, j.max_attempts, j.cursor, j.progress_job_id, j.lease_owner, j.chunk_items, j.priority,
+            j.noticed_at"
     ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.job_kinds().names(queue))
@@ -104,19 +107,23 @@ struct Waiting {
     others_wait: bool,
 }
 
-/// Returns whether another tenant has a job of this queue that could run now.
-pub(super) async fn others_wait(runtime: &Runtime, queue: Queue, tenant: Uuid, now: Timestamp) -> Result<bool> {
+/// Returns whether a job could run in the place of this one: one of another tenant, or one of the same tenant with a smaller priority.
+pub(super) async fn others_wait(runtime: &Runtime, queue: Queue, job: &Claimed, now: Timestamp) -> Result<bool> {
     let platform = &runtime.platform;
     let mut connection = runtime.database.queue().await?;
     let statement = sql_query(format!(
         "select exists (
             select from core_job_tenants t join core_jobs j on j.tenant_id = t.tenant_id
-            where t.tenant_id <> $4 and j.kind = any($2) and {CLAIMABLE} and {HAS_ROOM}) as others_wait"
+            where t.tenant_id <> $4 and j.kind = any($2) and {CLAIMABLE} and {HAS_ROOM}
+        ) or exists (
+            select from core_jobs j where j.tenant_id = $4 and j.priority < $5 and j.kind = any($2) and {CLAIMABLE}
+        ) as others_wait"
     ))
     .bind::<Timestamptz, _>(now)
     .bind::<Array<Text>, _>(platform.job_kinds().names(queue))
     .bind::<Integer, _>(queue.per_tenant(platform.jobs()))
-    .bind::<SqlUuid, _>(tenant);
+    .bind::<SqlUuid, _>(job.tenant_id)
+    .bind::<SmallInt, _>(job.priority);
     let waiting: Waiting = Prepared(statement).get_result(&mut *connection).await?;
     Ok(waiting.others_wait)
 }

@@ -62,7 +62,8 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: &'static str;
     /// The queue whose worker slots run it.
     const QUEUE: Queue = Queue::Default;
-    /// Priority among the jobs of a tenant; lower ones run first. A job for which a user waits must not wait for bulk operations or slow receivers.
+    /// Priority among the jobs of a tenant; lower ones run first, and a running job yields to them when a step ends. A job for which a user waits must
+    /// not wait for bulk operations or slow receivers.
     const PRIORITY: i16 = 100;
     /// Number of attempts without progress after which the job is dead.
     const MAX_ATTEMPTS: i32 = 8;

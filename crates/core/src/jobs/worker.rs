@@ -21,7 +21,7 @@ use crate::scope::Scope;
 
 /// Wait between checks of an empty queue, without a notification.
 const POLL: Duration = Duration::from_secs(1);
-/// Time after which a job yields to jobs of other tenants.
+/// Time after which a job yields to jobs of other tenants, and to more urgent ones of its own.
 const TURN: time::Duration = time::Duration::seconds(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -191,7 +191,6 @@ impl Worker {
             .map_err(|error| Error::internal(format!("could not read the payload of the job: {error}")))?;
         let (clock, mut collisions) = (self.runtime.platform.clock(), Collisions::default());
         let ends_turn = clock.now().after(TURN);
-        let tenant = job.tenant_id;
         let context = self.context(&job);
         let mut work = Work::new(&self.runtime, job, context, self.throttles);
         let throttle = self.runtime.platform.throttle();
@@ -216,7 +215,7 @@ impl Worker {
                 return Ok(End::Release);
             }
             let now = clock.now();
-            if now >= ends_turn && claim::others_wait(&self.runtime, self.queue, tenant, now).await? {
+            if now >= ends_turn && claim::others_wait(&self.runtime, self.queue, &work.job, now).await? {
                 return Ok(End::Release);
             }
             if work.should_throttle() {

@@ -28,6 +28,7 @@ const CREATED: i64 = 1;
 
 impl Job for Provision {
     const KIND: &'static str = "onboarding.request.provision";
+    const PRIORITY: i16 = 50;
 
     /// Ends the request. A tenant is created as a whole, so its first user can use it even if the steps after that have failed.
     async fn on_dead(connection: &mut AsyncPgConnection, call: &Call, job: &DeadJob) -> Result<()> {

@@ -105,6 +105,32 @@ async fn a_worker_does_not_yield_to_a_tenant_that_has_its_share() {
     assert_eq!(fixture.counts(waiting).await.0, "pending");
 }
 
+#[actix_web::test]
+async fn a_worker_yields_to_more_urgent_jobs_of_the_same_tenant() {
+    for (priority, states) in [(50, ["running", "completed"]), (100, ["completed", "pending"])] {
+        let fixture = Fixture::of(builder().pool_size(8)).await;
+        let (ids, few) = (fixture.things(250, &[]).await, fixture.things(10, &[]).await);
+        let first = fixture.start(&ids, 7).await;
+
+        let others = async {
+            let other = fixture.start(&few, 8).await;
+            let change = format!("update core_jobs set priority = {priority} where progress_job_id = '{other}'");
+            fixture.app.sql(&change).await;
+            other
+        };
+        let other = busy(&fixture, Duration::seconds(2), others).await;
+        if priority < 100 {
+            run_one(&fixture).await;
+        }
+
+        let found = [fixture.counts(first).await.0, fixture.counts(other).await.0];
+        assert_eq!(found, states, "priority {priority}");
+        run_one(&fixture).await;
+        let found = [fixture.counts(first).await.0, fixture.counts(other).await.0];
+        assert_eq!(found, ["completed", "completed"], "priority {priority}");
+    }
+}
+
 /// Starts the next job and runs `meanwhile` while its first step takes this long.
 async fn busy<T>(fixture: &Fixture, time: Duration, meanwhile: impl Future<Output = T>) -> T {
     fixture.people().become_(Mood::Waits);
