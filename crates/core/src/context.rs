@@ -187,6 +187,18 @@ impl RequestContext {
         }))
     }
 
+    /// Returns the context of the same request with what is known of its caller now.
+    pub(crate) fn renewed(&self, call: Call, identity: Arc<Identity>, scope: Scope) -> Self {
+        let present = Inner::new(Arc::new(call), identity, scope);
+        Self(Arc::new(Inner {
+            call: present.call,
+            identity: present.identity,
+            scope: present.scope,
+            pairs: present.pairs,
+            ..(*self.0).clone()
+        }))
+    }
+
     /// Creates a context for a principal that acts by a job: its commands are logged with their origin.
     pub(crate) fn of_job(call: Call, identity: Arc<Identity>, scope: Scope, origin: JobOrigin) -> Self {
         Self(Arc::new(Inner {

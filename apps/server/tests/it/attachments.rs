@@ -1,16 +1,51 @@
-//! The check of files, and quotas, on the command line.
+//! Uploads over a connection, and the check of files, and quotas, on the command line.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::sleep;
 
-use crate::office::office;
+use crate::extraction::upload_request;
+use crate::office::{ADMINISTRATOR, office, sign_in};
 
 const TENANT: &str = "(select id from directory_tenants where name = 'Main')";
 const FILE: &str = "019aae20-0000-7000-8000-000000000001";
 const MISSING: &str = "019aae20-0000-7000-8000-000000000002";
 const UNKNOWN: &str = "019aae20-0000-7000-8000-000000000003";
 const STORE: &str = "019aae00-0000-7000-8000-000000000002";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_stores_nothing_if_the_session_has_ended_meanwhile() {
+    let (office, database) = office().await;
+    let server = office.serve(&[]).await;
+    for (signs_out, status) in [(false, "200"), (true, "401")] {
+        let token = sign_in(&server, ADMINISTRATOR);
+        let (head, body) = upload_request(&token, "note.txt", b"A note of many words");
+        let (first, rest) = body.split_at(body.len() - 30);
+        let mut stream = TcpStream::connect(server.api).expect("the server listens");
+        for part in [head.as_bytes(), first] {
+            stream.write_all(part).expect("sent");
+        }
+        // The server checks the caller again if the body takes more than a second.
+        sleep(Duration::from_millis(1500)).await;
+
+        if signs_out {
+            assert_eq!(server.post("/api/auth/logout", &token, &json!({})).status, 302);
+        }
+        stream.write_all(rest).expect("sent");
+
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("a response");
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+    }
+    let stored = database
+        .rows("select file_name, (select used_bytes from attachments_usage) from attachments_attachments")
+        .await;
+    assert_eq!(stored, [json!({"file_name": "note.txt", "used_bytes": 20})]);
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_check_finds_files_without_objects_objects_without_files_and_wrong_counters() {

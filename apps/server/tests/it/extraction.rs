@@ -48,8 +48,8 @@ fn pdf(pages: &[&str]) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// Uploads a file and returns its id.
-fn upload(server: &Server, token: &str, name: &str, bytes: &[u8]) -> String {
+/// Returns head and body of a request that uploads a file.
+pub(crate) fn upload_request(token: &str, name: &str, bytes: &[u8]) -> (String, Vec<u8>) {
     let mut body = Vec::new();
     for (name, value) in [("entityId", "attachments.library"), ("recordId", "all")] {
         let part = format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
@@ -64,6 +64,12 @@ fn upload(server: &Server, token: &str, name: &str, bytes: &[u8]) -> String {
          Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
+    (head, body)
+}
+
+/// Uploads a file and returns its id.
+fn upload(server: &Server, token: &str, name: &str, bytes: &[u8]) -> String {
+    let (head, body) = upload_request(token, name, bytes);
     let mut stream = TcpStream::connect(server.api).expect("the server listens");
     stream.write_all(head.as_bytes()).expect("sent");
     stream.write_all(&body).expect("sent");

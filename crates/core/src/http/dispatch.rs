@@ -240,6 +240,7 @@ async fn handle(
     let streamed = unread.share(info.streaming);
     let incoming = Incoming {
         request,
+        info: &endpoint.info,
         body: &body.bytes,
         streamed: &streamed,
         call,
@@ -350,6 +351,24 @@ async fn admit(
         scope = scope.for_features(features, call.platform().catalogue())?;
     }
     Ok(scope)
+}
+
+/// Authenticates and authorizes the caller of a request again, and returns its context at the present instant.
+///
+/// # Errors
+/// As for a new request.
+pub(super) async fn renewed(
+    context: &RequestContext,
+    info: &EndpointInfo,
+    request: &HttpRequest,
+) -> Result<RequestContext> {
+    let call = Call {
+        now: context.platform().clock().now(),
+        ..context.call().clone()
+    };
+    let identity = credential::authenticate(&call, request).await?.identity;
+    let scope = admit(&call, info, request, None, &identity, &mut Violations::default()).await?;
+    Ok(context.renewed(call, identity, scope))
 }
 
 fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {

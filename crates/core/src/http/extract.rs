@@ -27,6 +27,7 @@ use super::faults;
 use super::multipart::SharedBody;
 use super::openapi::Schemas;
 use super::response::Json;
+use super::routes::EndpointInfo;
 use crate::context::{self, Call, RequestContext};
 use crate::error::{Detail, Error, Rejection, Result, Violations};
 use crate::input::{Input, Validator};
@@ -36,6 +37,8 @@ use crate::input::{Input, Validator};
 pub struct Incoming<'a> {
     /// The request.
     pub request: &'a HttpRequest,
+    /// The declaration of the endpoint.
+    pub(super) info: &'a Arc<EndpointInfo>,
     /// The body.
     pub body: &'a Bytes,
     /// The body of a streaming endpoint, which has not been read.

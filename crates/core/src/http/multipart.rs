@@ -22,7 +22,8 @@ use utoipa::openapi::path::OperationBuilder;
 
 use super::extract::{Describe, Extract, Incoming, describe_body};
 use super::openapi::Schemas;
-use super::tenant_parameter;
+use super::routes::EndpointInfo;
+use super::{dispatch, tenant_parameter};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Rejection, Result};
 
@@ -32,6 +33,8 @@ const SILENT: Duration = Duration::from_secs(30);
 const GRACE: time::Duration = time::Duration::seconds(60);
 /// Bytes each second that a client must send after that, on average: a request holds its slot until its body has arrived.
 const SLOWEST: u64 = 16 * 1024;
+/// Time that a body may take without a new check of its caller: as long as any other request may take between the check and its command.
+const CHECKED_FOR: time::Duration = time::Duration::seconds(1);
 /// Most parts of a body.
 pub const MAX_PARTS: usize = 64;
 /// Most bytes of a part that is not a file.
@@ -89,10 +92,13 @@ impl Stream for SharedBody {
 /// The parts of a body, for endpoints declared with [`streaming`](super::Declaration::streaming); `T` describes them in the API document. The parts
 /// arrive in the order in which the client sends them, and each must be read to its end before the next one.
 ///
-/// A body has at most 64 parts. The handler must read all of them before it runs a command: an `Idempotency-Key` stands for the name, file name
+/// A body has at most 64 parts. The handler must read all of them before it runs a command, in the context that [`context`](Self::context) returns
+/// then: an `Idempotency-Key` stands for the name, file name
 /// and content of every part, so that a repeat with another boundary is the same request.
 pub struct Multipart<T> {
     call: Arc<Call>,
+    request: HttpRequest,
+    info: Arc<EndpointInfo>,
     context: Option<RequestContext>,
     parts: actix_multipart::Multipart,
     body: SharedBody,
@@ -126,6 +132,8 @@ impl<T> Extract for Multipart<T> {
         }
         Ok(Self {
             call: Arc::clone(incoming.call),
+            request: incoming.request.clone(),
+            info: Arc::clone(incoming.info),
             context: incoming.context.cloned(),
             parts: actix_multipart::Multipart::new(incoming.request.headers(), incoming.streamed.clone()),
             body: incoming.streamed.clone(),
@@ -188,11 +196,30 @@ impl<T> Multipart<T> {
         }))
     }
 
+    /// Returns the context in which the command runs once the body has arrived. A body may take minutes: after more than a second the caller is
+    /// authenticated and authorized again, so that nothing is written for one whose session or rights have ended meanwhile, and the context has the
+    /// present time.
+    ///
+    /// # Errors
+    /// 401, 403 and the other rejections of a new request; 500 on an endpoint without a signed-in caller.
+    pub async fn context(&self) -> Result<RequestContext> {
+        let context = self.context.as_ref();
+        let context = context.ok_or_else(|| Error::internal("the endpoint is public"))?;
+        if self.elapsed() <= CHECKED_FOR {
+            return Ok(context.clone());
+        }
+        dispatch::renewed(context, &self.info, &self.request).await
+    }
+
+    /// Returns the time since the request began.
+    fn elapsed(&self) -> time::Duration {
+        self.call.platform().clock().now().get() - self.call.now.get()
+    }
+
     /// Rejects a client that sends so slowly that others would wait for its slot.
     fn keep_pace(&self) -> Result<()> {
-        let elapsed = self.call.platform().clock().now().get() - self.call.now.get();
         let seconds = i64::try_from(self.body.received() / SLOWEST).unwrap_or(i64::MAX);
-        if elapsed <= GRACE.saturating_add(time::Duration::seconds(seconds)) {
+        if self.elapsed() <= GRACE.saturating_add(time::Duration::seconds(seconds)) {
             return Ok(());
         }
         let text = "Request timeout: the body arrives too slowly";

@@ -60,6 +60,7 @@ struct UploadedItem {
     file_size: i64,
     /// The first 20,000 characters of the text of the file.
     content: Option<String>,
+    /// Media type; the set is open.
     mime_type: String,
     partition_code: String,
     /// A small image, for files that can be rendered.
@@ -98,6 +99,8 @@ async fn upload(ctx: &RequestContext, headers: &HeaderMap, mut body: Multipart<U
     let (form, received) = receive(ctx.call(), &files, &mut body, bounds).await?;
     let described = form.describe(ctx.platform())?;
     let received = received.ok_or(Error::FileRequired)?;
+    let ctx = &body.context().await?;
+    let placement = Placement::for_new(ctx, None)?;
     if bounds.exceeds_quota(received.spool.length()) {
         ctx.reject_repeat().await?;
         return Err(Error::QuotaExceeded.into());
