@@ -295,8 +295,9 @@ impl RateLimits {
         Err(too_many(limit, call.now, counted.window_ends_at))
     }
 
-    /// Counts an effect of a job, such as a mail, by a subject of the job's tenant. Returns false if it is over the limit, and logs a warning: the job
-    /// continues without the effect. Only the first attempt counts it, because attempts that send nothing must not use up the limit.
+    /// Counts an effect of a job, such as a mail, by a subject of the job's tenant. Returns false if it is over the limit: the job continues without
+    /// the effect, and the node logs a warning for the first such effect of a window. Only the first attempt counts it, because attempts that send
+    /// nothing must not use up the limit.
     ///
     /// # Errors
     /// When the database can't be reached.
@@ -304,10 +305,13 @@ impl RateLimits {
         if work.attempt() > 1 {
             return Ok(true);
         }
-        let tenant = work.tenant();
-        match self.count(work.call(), limit, &format!("{tenant} {subject}")).await {
+        let (call, tenant) = (work.call(), work.tenant());
+        let subject = format!("{tenant} {subject}");
+        let is_reported = self.check(call, limit, &subject).is_err();
+        match self.count(call, limit, &subject).await {
+            Err(Error::Rejected(_)) if is_reported => Ok(false),
             Err(Error::Rejected(_)) => {
-                tracing::warn!(tenant.id = %tenant, limit.name = limit.name, "effect of a job over its limit dropped");
+                tracing::warn!(tenant.id = %tenant, limit.name = limit.name, "effects of jobs over their limit dropped");
                 Ok(false)
             }
             counted => counted.map(|()| true),

@@ -33,8 +33,15 @@ pub(super) fn message(mail: &Mail, from: &Mailbox, job: Option<Uuid>) -> Result<
         .raw_header(subject(&one_line(&mail.subject)))
         .date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
         .message_id(Some(format!("<{}@{}>", id(mail, job), domain(from))))
-        .multipart(MultiPart::alternative_plain_html(mail.text.clone(), mail.html.clone()))
+        .multipart(MultiPart::alternative_plain_html(lines(&mail.text), lines(&mail.html)))
         .map_err(unwritten)
+}
+
+/// Returns a text whose lines end with a line feed, without other control characters but tabs. Some servers take a lone carriage return for the end of
+/// a line, and the contents of a mail could then end it and begin another one.
+fn lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), " ")
 }
 
 /// Returns the ASCII form of the sender's domain.
@@ -192,6 +199,26 @@ mod tests {
         }
         let message = message(&mail("ann@example.com", "Is 1+1=2? Yes"), &office(), None).expect("a message");
         assert_eq!(header(&message, "Subject"), ["Is 1+1=2? Yes"]);
+    }
+
+    #[test]
+    fn contents_have_no_lone_carriage_returns_and_no_control_characters() {
+        let text = "one\rtwo\r.\rMAIL FROM:<evil@example.com>\r\n\u{7}three\n";
+        let mail = Mail {
+            text: text.to_owned(),
+            html: format!("<p>{text}</p>"),
+            ..mail("ann@example.com", "Hello")
+        };
+
+        let written = message(&mail, &office(), None).expect("a message").formatted();
+
+        let written = String::from_utf8(written).expect("a text");
+        let rest = written.replace("\r\n", "");
+        assert!(!rest.contains(char::is_control), "{written:?}");
+        assert!(
+            written.contains("one\r\ntwo\r\n.\r\nMAIL FROM:<evil@example.com>\r\n three\r\n"),
+            "{written}"
+        );
     }
 
     #[test]

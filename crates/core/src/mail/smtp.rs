@@ -1,10 +1,12 @@
 //! Sends messages to a mail server.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use lettre::message::Mailbox;
 use lettre::transport::smtp::extension::ClientId;
+use lettre::transport::smtp::{AsyncSmtpTransportBuilder, PoolConfig};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
@@ -26,7 +28,9 @@ const PATIENCE_OF_JOBS: Duration = Duration::from_secs(60);
 /// Sends messages to an SMTP server, each over its own connection.
 #[derive(Debug)]
 pub struct SmtpMailer {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    builder: AsyncSmtpTransportBuilder,
+    /// Created by the first delivery, in its runtime.
+    transport: OnceLock<AsyncSmtpTransport<Tokio1Executor>>,
     from: Mailbox,
     patience: Duration,
     patience_of_jobs: Duration,
@@ -57,7 +61,12 @@ impl SmtpMailer {
             false => builder.hello_name(ClientId::Domain(domain(&from))),
         };
         Ok(Self {
-            transport: builder.timeout(Some(PATIENCE)).build(),
+            // A pool without a place closes each connection in the background: a delivery ends when the server has accepted the message, and a server that
+            // does not respond to `QUIT` does not fail it.
+            builder: builder
+                .timeout(Some(PATIENCE))
+                .pool_config(PoolConfig::new().max_size(0)),
+            transport: OnceLock::new(),
             from,
             patience: PATIENCE,
             patience_of_jobs: PATIENCE_OF_JOBS,
@@ -66,7 +75,8 @@ impl SmtpMailer {
 
     async fn deliver(&self, mail: &Mail, job: Option<Uuid>, patience: Duration) -> Result<(), MailError> {
         let message = message(mail, &self.from, job)?;
-        match tokio::time::timeout(patience, self.transport.send(message)).await {
+        let transport = self.transport.get_or_init(|| self.builder.clone().build());
+        match tokio::time::timeout(patience, transport.send(message)).await {
             Ok(Ok(_accepted)) => Ok(()),
             Ok(Err(error)) => Err(MailError(cause(&error))),
             Err(_late) => Err(MailError("the mail server did not respond in time".to_owned())),
@@ -210,6 +220,17 @@ mod tests {
         let late = waited_for.expect_err("the server is slow").to_string();
         assert_eq!(late, "the mail server did not respond in time");
         assert!(of_job.is_ok(), "{of_job:?}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_respond_to_the_farewell_has_accepted_the_message() {
+        let server = Server::start(&[("QUIT", "")], Duration::ZERO);
+        let mut mailer = mailer(&format!("smtp://{}", server.address), "office@office.example").expect("a valid URL");
+        mailer.patience = Duration::from_secs(4);
+
+        let sent = mailer.send(&mail()).await;
+
+        assert!(sent.is_ok(), "{sent:?}");
     }
 
     #[tokio::test]
