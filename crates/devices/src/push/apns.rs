@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::config::ApnsConfig;
 use super::message::Message;
 use super::provider::{PushError, PushProvider, Target};
-use super::remote::{Remote, Response};
+use super::remote::{Remote, Response, configured_address, of_configured_address};
 
 /// The name of the provider.
 pub(crate) const ID: &str = "apns";
@@ -54,7 +54,7 @@ impl Apns {
     /// Reads the key; `None` if nothing is configured.
     ///
     /// # Errors
-    /// When a setting is missing, or the file can't be read or has no key.
+    /// When a setting is missing or invalid, or the file can't be read or has no key.
     pub(crate) fn new(config: &ApnsConfig, remote: Arc<Remote>) -> Result<Option<Self>, ConfigError> {
         let set = (&config.key_file, &config.key_id, &config.team_id, &config.topic);
         let (file, key_id, team, topic) = match set {
@@ -65,25 +65,28 @@ impl Apns {
                 return Err(ConfigError::new(SECTION, message));
             }
         };
-        let invalid = |text: String| ConfigError::new("push.apns.key_file", format!("{}: {text}", file.display()));
-        let text = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
-        let key = EncodingKey::from_ec_pem(&text)
-            .map_err(|_| invalid("is not a key in PEM; Apple offers it as a `.p8` file".to_owned()))?;
         let host = match config.sandbox {
             true => "https://api.sandbox.push.apple.com",
             false => "https://api.push.apple.com",
         };
+        let base = config.base_url.as_deref().unwrap_or(host).trim_end_matches('/');
+        configured_address(remote.egress(), "push.apns.base_url", base)?;
+        for (name, value) in [("key_id", key_id), ("team_id", team), ("topic", topic)] {
+            if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
+                let message = "must have one character at least, and neither blanks nor letters outside ASCII";
+                return Err(ConfigError::new(format!("{SECTION}.{name}"), message));
+            }
+        }
+        let invalid = |text: String| ConfigError::new("push.apns.key_file", format!("{}: {text}", file.display()));
+        let text = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
+        let key = EncodingKey::from_ec_pem(&text)
+            .map_err(|_| invalid("is not a key in PEM; Apple offers it as a `.p8` file".to_owned()))?;
         let header = Header {
             kid: Some(key_id.clone()),
             ..Header::new(Algorithm::ES256)
         };
         Ok(Some(Self {
-            base: config
-                .base_url
-                .as_deref()
-                .unwrap_or(host)
-                .trim_end_matches('/')
-                .to_owned(),
+            base: base.to_owned(),
             topic: topic.clone(),
             team: team.clone(),
             header,
@@ -113,7 +116,8 @@ impl Apns {
         let request = request
             .body(message.within(MOST, body))
             .map_err(|_| PushError::Config("invalid_address"))?;
-        let response = self.remote.send_http2(request, target.now).await?;
+        let sent = self.remote.send_http2(request, target.now).await;
+        let response = sent.map_err(of_configured_address)?;
         self.outcome(&response, target.token_updated_at)
     }
 

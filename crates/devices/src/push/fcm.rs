@@ -17,7 +17,7 @@ use url::form_urlencoded;
 use super::config::FcmConfig;
 use super::message::Message;
 use super::provider::{PushError, PushProvider, Target};
-use super::remote::{Remote, Response};
+use super::remote::{Remote, Response, configured_address, of_configured_address};
 
 /// The name of the provider.
 pub(crate) const ID: &str = "fcm";
@@ -68,17 +68,23 @@ impl Fcm {
     /// Reads the key of the service account; `None` if none is configured.
     ///
     /// # Errors
-    /// When the file can't be read or is not such a key.
+    /// When no request may be sent to an address, or the file can't be read or is not such a key.
     pub(crate) fn new(config: &FcmConfig, remote: Arc<Remote>) -> Result<Option<Self>, ConfigError> {
         let Some(file) = &config.credentials_file else {
             return Ok(None);
         };
+        configured_address(remote.egress(), "push.fcm.base_url", &config.base_url)?;
         let invalid = |text: String| ConfigError::new(CREDENTIALS, format!("{}: {text}", file.display()));
         let text = std::fs::read_to_string(file).map_err(|error| invalid(error.to_string()))?;
         let account: Account = serde_json::from_str(&text)
             .map_err(|_| invalid("is not the key of a service account; Firebase offers it as JSON".to_owned()))?;
         let key = EncodingKey::from_rsa_pem(account.private_key.as_bytes())
             .map_err(|_| invalid("`private_key` is not an RSA key in PEM".to_owned()))?;
+        configured_address(remote.egress(), CREDENTIALS, &account.token_uri)?;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.');
+        if account.project_id.is_empty() || !account.project_id.chars().all(is_part) {
+            return Err(invalid("`project_id` is not the id of a project".to_owned()));
+        }
         let base = config.base_url.trim_end_matches('/');
         Ok(Some(Self {
             url: format!("{base}/v1/projects/{}/messages:send", account.project_id),
@@ -90,19 +96,38 @@ impl Fcm {
         }))
     }
 
+    /// Sends a message. A service may end an access token before its time: a message that it rejects is sent once more with a new token.
     async fn push(&self, target: Target<'_>, message: &Message) -> Result<(), PushError> {
         let access = self.access_token(target.now).await?;
+        let response = self.post(&access, target, message).await?;
+        let outcome = outcome(&response);
+        if response.status.as_u16() != 401 || !matches!(outcome, Err(PushError::Config(_))) {
+            return outcome;
+        }
+        self.forget(&access).await;
+        let access = self.access_token(target.now).await?;
+        let response = self.post(&access, target, message).await?;
+        if response.status.as_u16() == 401 {
+            self.forget(&access).await;
+        }
+        self::outcome(&response)
+    }
+
+    async fn post(&self, access: &str, target: Target<'_>, message: &Message) -> Result<Response, PushError> {
         let body = message.within(MOST, |message| body(target.token, message));
         let request = Request::post(&self.url)
             .header(AUTHORIZATION, format!("Bearer {access}"))
             .header(CONTENT_TYPE, "application/json")
             .body(body)
             .map_err(|_| PushError::Config("invalid_address"))?;
-        let response = self.remote.send(request, target.now).await?;
-        if response.status.as_u16() == 401 {
-            *self.access.lock().await = None;
-        }
-        outcome(&response)
+        let sent = self.remote.send(request, target.now).await;
+        sent.map_err(of_configured_address)
+    }
+
+    /// Lets the next message fetch a new access token, unless another one has done so.
+    async fn forget(&self, access: &str) {
+        let mut kept = self.access.lock().await;
+        kept.take_if(|(kept, _)| kept.as_ref().is_ok_and(|kept| kept == access));
     }
 
     /// Returns the access token, and fetches one if there is none that stays valid for a while.
@@ -139,7 +164,8 @@ impl Fcm {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form.into_bytes())
             .map_err(|_| PushError::Config("invalid_address"))?;
-        let response = self.remote.send(request, now).await?;
+        let sent = self.remote.send(request, now).await;
+        let response = sent.map_err(of_configured_address)?;
         match response.outcome() {
             Ok(()) => serde_json::from_slice(&response.body).map_err(|_| PushError::Retry(None)),
             Err(PushError::Retry(after)) => Err(PushError::Retry(after)),

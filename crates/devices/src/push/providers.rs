@@ -205,6 +205,11 @@ mod tests {
     #[test]
     fn wrong_settings_are_named() {
         let hook = "https://hook.example/";
+        let apns = |name: &str, value: &str| {
+            let mut apns = json!({"key_file": "/missing.p8", "key_id": "A", "team_id": "B", "topic": "c"});
+            apns[name] = json!(value);
+            json!({"apns": apns})
+        };
         for (section, key) in [
             (json!({"default": {"web": "fcm"}}), "push.default.web"),
             (json!({"default": {"ios": "unknown"}}), "push.default.ios"),
@@ -216,6 +221,19 @@ mod tests {
                 "push.webhook_secret",
             ),
             (json!({"apns": {"key_id": "A"}}), "push.apns"),
+            (apns("key_id", ""), "push.apns.key_id"),
+            (apns("team_id", "a b"), "push.apns.team_id"),
+            (apns("topic", "a\nb"), "push.apns.topic"),
+            (apns("base_url", "api.push.apple.com"), "push.apns.base_url"),
+            (
+                apns("base_url", "https://api.push.apple.com:2197"),
+                "push.apns.base_url",
+            ),
+            (apns("topic", "example.office"), "push.apns.key_file"),
+            (
+                json!({"fcm": {"credentials_file": "/missing.json", "base_url": "https://10.1.1.1"}}),
+                "push.fcm.base_url",
+            ),
             (
                 json!({"fcm": {"credentials_file": "/missing.json"}}),
                 "push.fcm.credentials_file",

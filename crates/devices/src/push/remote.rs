@@ -4,8 +4,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use backoffice_core::Timestamp;
+use backoffice_core::config::ConfigError;
 use backoffice_egress::{Body, Client, ClientOptions, Egress, Error, read_limited, retry_after};
 use http::{Request, StatusCode};
+use url::Url;
 
 use super::provider::PushError;
 
@@ -93,6 +95,25 @@ impl Response {
             408 | 429 | 500..=599 => Err(PushError::Retry(self.retry_after)),
             _ => Err(PushError::Fatal("rejected_by_provider")),
         }
+    }
+}
+
+/// Reads an address of the configuration.
+///
+/// # Errors
+/// When it is not a URL, or no request may be sent there.
+pub(crate) fn configured_address(egress: &Egress, key: &str, address: &str) -> Result<Url, ConfigError> {
+    let url = Url::parse(address).map_err(|_| ConfigError::new(key, "must be a URL"))?;
+    let rejected = |reason| ConfigError::new(key, format!("{reason}; `egress` has exceptions for hosts and ports"));
+    egress.check(&url).map_err(rejected)?;
+    Ok(url)
+}
+
+/// Returns the error of a request to an address of the configuration: if it is rejected, the provider needs an operator.
+pub(crate) fn of_configured_address(error: PushError) -> PushError {
+    match error {
+        PushError::Fatal(reason) => PushError::Config(reason),
+        other => other,
     }
 }
 

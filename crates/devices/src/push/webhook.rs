@@ -17,7 +17,7 @@ use url::Url;
 use super::config::PushConfig;
 use super::message::Message;
 use super::provider::{PushError, PushProvider, Target};
-use super::remote::Remote;
+use super::remote::{Remote, configured_address};
 
 /// The name of the provider.
 pub(crate) const ID: &str = "webhook";
@@ -41,11 +41,7 @@ impl Webhook {
         let Some(address) = &config.webhook_url else {
             return Ok(None);
         };
-        let url = Url::parse(address).map_err(|_| ConfigError::new(ADDRESS, "must be a URL"))?;
-        remote
-            .egress()
-            .check(&url)
-            .map_err(|reason| ConfigError::new(ADDRESS, format!("{reason}; `egress.allowed_hosts` exempts hosts")))?;
+        let url = configured_address(remote.egress(), ADDRESS, address)?;
         let (value, file) = (config.webhook_secret.as_ref(), config.webhook_secret_file.as_ref());
         let secret = read_secret("push", "webhook_secret", value, file)?;
         let encoded = secret.expose_secret().strip_prefix(PREFIX);

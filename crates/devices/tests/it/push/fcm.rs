@@ -1,5 +1,7 @@
 //! Firebase Cloud Messaging.
 
+use std::cell::Cell;
+
 use backoffice_test_support::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -159,6 +161,37 @@ async fn rejections_of_messages_have_their_meaning() {
         assert_eq!(fixture.deliveries().await, [expected], "{status}");
     }
     assert_eq!(fixture.devices(&fixture.a.token).await[0]["pushEnabled"], false);
+}
+
+#[actix_web::test]
+async fn a_message_is_sent_again_when_its_access_token_has_ended_early() {
+    let service = Service::start().await;
+    let account = account(&service);
+    let fixture = fixture(&service, &account).await;
+    let granted = Cell::new(0);
+    service.respond(
+        move |request| match (request.path.as_str(), request.header("authorization")) {
+            ("/token", _) => {
+                granted.set(granted.get() + 1);
+                let access = format!("granted {}", granted.get());
+                Reply::json(200, &json!({"access_token": access, "expires_in": 3600}))
+            }
+            (_, "Bearer granted 1") => Reply::status(401),
+            _ => Reply::status(200),
+        },
+    );
+
+    fixture.push(done(fixture.a.admin, "A")).await;
+    fixture.push(done(fixture.a.admin, "B")).await;
+
+    let requests = service.take();
+    assert_eq!(
+        (requests.len(), messages(&requests).len()),
+        (5, 3),
+        "the second access token is kept"
+    );
+    let sent = delivery("sent", 1, None);
+    assert_eq!(fixture.deliveries().await, [sent.clone(), sent]);
 }
 
 #[actix_web::test]
