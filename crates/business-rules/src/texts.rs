@@ -2,6 +2,8 @@
 
 use backoffice_notifications::{Channels, NotificationType, TypeTexts};
 
+use crate::reasons::REASONS;
+
 /// What a rule notifies users of, in its own words.
 pub(crate) const NOTIFIED: NotificationType = NotificationType {
     id: "business_rules.notified",
@@ -36,6 +38,7 @@ pub(crate) const NOTIFIED: NotificationType = NotificationType {
             body: "{message}",
         },
     ],
+    values: &[],
 };
 
 /// A rule that an event has started has failed.
@@ -72,4 +75,5 @@ pub(crate) const FAILED: NotificationType = NotificationType {
             body: "Grund: {reason}",
         },
     ],
+    values: REASONS,
 };

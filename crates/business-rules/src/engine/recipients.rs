@@ -39,12 +39,20 @@ pub(crate) struct NamedUser {
 
 /// A user's own access control list counts, if there is one, else those of the user's roles. A list without features adds no organizations.
 const FIND: &str = "\
-with named as (
+with listed as (
     select u.id, u.email_norm from auth_users u
-    where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (u.id = any($2) or u.email_norm = any($3)
-        or exists (select 1 from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
-            where l.tenant_id = $1 and l.user_id = u.id and r.name_norm = any($4)))
-    order by (u.id = any($2) or u.email_norm = any($3)) desc, u.id limit $5
+    where u.tenant_id = $1 and u.is_active and u.deleted_at is null and (u.id = any($2) or u.email_norm = any($3))
+), holders as (
+    select u.id, u.email_norm from auth_users u
+    where u.tenant_id = $1 and u.is_active and u.deleted_at is null
+        and exists (select 1 from auth_user_roles l join auth_roles r on r.tenant_id = l.role_tenant_id and r.id = l.role_id
+            where l.tenant_id = $1 and l.user_id = u.id and r.name_norm = any($4))
+    order by u.id limit $5
+), named as (
+    select id, email_norm from listed
+    union all
+    (select h.id, h.email_norm from holders h where not exists (select from listed l where l.id = h.id)
+    order by h.id limit greatest($5 - (select count(*) from listed), 0))
 ), lists as (
     select n.id, a.is_super_admin, a.organizations from named n
         join auth_user_acls a on a.tenant_id = $1 and a.user_id = n.id

@@ -204,6 +204,36 @@ async fn rul_8_rules_that_start_each_other_stop() {
 }
 
 #[actix_web::test]
+async fn notifications_of_failures_say_the_reason_in_the_language_of_the_reader() {
+    let fixture = fixture().await;
+    let id = deal(&fixture, "D").await;
+    let notify = action("NOTIFY", json!({"message": "m", "recipients": ["role:nobody"]}));
+    let fields = json!({"eventType": "updated", "successActions": [notify]});
+    fixture
+        .create(RULES, with(rule("a", "ACTION", "customers.deal"), fields))
+        .await;
+
+    rename(&fixture, id, "E").await;
+    settle(&fixture).await;
+
+    let sql = "select payload->>'reason' as reason from core_outbox_events where name = 'business_rules.rule.execution_failed'";
+    assert_eq!(fixture.app.rows(sql).await, [json!({"reason": "no_recipients"})]);
+    for (language, body) in [
+        ("en", "A notification has no recipients."),
+        ("pl", "Przyczyna: Powiadomienie nie ma odbiorców."),
+        ("es", "Motivo: Una notificación no tiene destinatarios."),
+        ("de", "Grund: Eine Benachrichtigung hat keine Empfänger."),
+    ] {
+        let request = fixture
+            .app
+            .request(Method::GET, "/notifications")
+            .bearer(&fixture.a.token);
+        let page = request.header("accept-language", language).send().await.json();
+        assert_eq!(page["items"][0]["body"], body, "{language}");
+    }
+}
+
+#[actix_web::test]
 async fn a_rule_without_an_event_type_runs_once_for_a_change() {
     let fixture = fixture().await;
     let id = deal(&fixture, "D").await;
