@@ -1,6 +1,7 @@
 //! Categories: a tree that contains products. Links to products are deleted with a category; a category with categories below it can't be deleted.
 
 use backoffice_core::command::{Depth, Entity, EntityRef, LockedRow, Locker, Snapshot, Snapshots, Transition, Tx};
+use backoffice_core::crud::Record;
 use backoffice_core::db::{KeyColumn, Recurring};
 use backoffice_core::{Feature, Rejection, Result, Timestamp, crud};
 use diesel::pg::Pg;
@@ -76,11 +77,16 @@ impl Entity for Category {
                 links.extend(own);
             }
         }
-        crud::store::<Self>(tx, snapshots).await?;
-        if linked.is_empty() {
-            return Ok(Vec::new());
+        let mut rows = snapshots.iter().map(Snapshot::row).collect::<Result<Vec<Self>>>()?;
+        for row in &mut rows {
+            row.updated_at = tx.now();
         }
-        let dropped = Links::OfCategories.replace(tx, &linked, links).await?;
+        let mut dropped = leave_out_parents(tx, &mut rows).await?;
+        Self::write(tx, &rows).await?;
+        if linked.is_empty() {
+            return Ok(dropped);
+        }
+        dropped.extend(Links::OfCategories.replace(tx, &linked, links).await?);
         Links::touch_products(tx, &linked).await?;
         Ok(dropped)
     }
@@ -124,6 +130,28 @@ pub(crate) async fn share_categories(tx: &mut Tx<'_>, ids: &[Uuid]) -> Result<Ve
         .for_key_share()
         .load(tx.conn())
         .await?)
+}
+
+/// Puts categories whose parent is missing at the top, and returns the missing parents.
+async fn leave_out_parents(tx: &mut Tx<'_>, rows: &mut [Category]) -> Result<Vec<String>> {
+    let named: Vec<Uuid> = rows.iter().filter_map(|row| row.parent_id).collect();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tenant = tx.tenant();
+    let existing: Vec<Uuid> = categories::table
+        .filter(categories::tenant_id.eq(tenant))
+        .filter(categories::id.one_of(named))
+        .select(categories::id)
+        .load(tx.conn())
+        .await?;
+    let mut dropped = Vec::new();
+    for row in rows {
+        if let Some(missing) = row.parent_id.take_if(|parent| !existing.contains(parent)) {
+            dropped.push(format!("{}:{missing}", Category::KIND));
+        }
+    }
+    Ok(dropped)
 }
 
 #[derive(QueryableByName)]

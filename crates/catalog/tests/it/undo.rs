@@ -284,6 +284,26 @@ async fn a_category_comes_back_into_its_products() {
 }
 
 #[actix_web::test]
+async fn a_category_whose_parent_is_gone_comes_back_at_the_top() {
+    let fixture = Fixture::new().await;
+    let parent = fixture.category("above", None).await;
+    let below = fixture.category("below", Some(parent)).await;
+    let moved = fixture.category("moved", Some(parent)).await;
+    let away = fixture.change(CATEGORIES, json!({"id": moved, "parentId": null})).await;
+    let removed = fixture.remove(CATEGORIES, below).await;
+    fixture.remove(CATEGORIES, parent).await;
+
+    for (done, id) in [(&removed, below), (&away, moved)] {
+        let (status, body) = fixture.app.undo(&fixture.admin, done).await;
+
+        assert_eq!(status, 200, "{body}");
+        assert_eq!(fixture.one(CATEGORIES, id).await["parentId"], Value::Null);
+    }
+    let missing = json!([format!("catalog.category:{parent}")]);
+    assert_eq!(fixture.dropped().await, [missing.clone(), missing]);
+}
+
+#[actix_web::test]
 async fn aud_25_the_log_of_a_product_shows_its_variants_and_prices() {
     let fixture = Fixture::new().await;
     let product = fixture.product("Shoe").await;
