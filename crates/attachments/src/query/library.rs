@@ -280,9 +280,9 @@ const MOST_PROBED: usize = 50;
 
 /// Reads the tags `used` and then the partitions of the tenant `$1` and of the platform `$2`.
 macro_rules! and_partitions {
-    ($used:literal) => {
+    ($($used:tt)*) => {
         concat!(
-            $used,
+            $($used)*,
             ",
 own as (select p.* from attachments_partitions p where p.tenant_id in ($1, $2) order by p.created_at, p.id)
 select u.tag, '' as code, '' as title, null as description, false as is_public from used u
@@ -292,42 +292,57 @@ select null, o.code, o.title, o.description, o.is_public from own o"
     };
 }
 
-/// Goes from one tag to the next in the index, whatever number of files have it.
-const TAGS_AND_PARTITIONS: &str = and_partitions!(
-    "\
-with recursive every (tag) as (
-    (select t.tag from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
+/// The tags `every` of the tenant, numbered: goes from one to the next in the index, whatever number of files have it. A limit ends the walk.
+macro_rules! walked_and_partitions {
+    ($($used:tt)*) => {
+        and_partitions!(
+            "\
+with recursive every (tag, number) as (
+    (select t.tag, 1 from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
     union all
-    select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1)
+    select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1), e.number + 1
     from every e where e.tag is not null
 ),
-used as (select e.tag from every e where e.tag is not null limit $3)"
-);
+",
+            $($used)*
+        )
+    };
+}
 
-/// As [`TAGS_AND_PARTITIONS`], but asks the index for each tag whether a file of the few organizations `$4` has it.
-const TAGS_OF_FEW_ORGANIZATIONS_AND_PARTITIONS: &str = and_partitions!(
-    "\
-with recursive every (tag) as (
-    (select t.tag from attachments_tags t where t.tenant_id = $1 order by t.tag limit 1)
-    union all
-    select (select t.tag from attachments_tags t where t.tenant_id = $1 and t.tag > e.tag order by t.tag limit 1)
-    from every e where e.tag is not null
-),
-used as (
-    select e.tag from every e where e.tag is not null
-        and exists (select from attachments_tags t where t.tenant_id = $1 and t.tag = e.tag and t.organization_id = any($4::uuid[]))
-    limit $3
-)"
-);
+/// The tags of all files.
+const TAGS_AND_PARTITIONS: &str =
+    walked_and_partitions!("used as (select e.tag from every e where e.tag is not null limit $3)");
 
 /// Reads each tag of each file once. The organizations `$4` are a sub-query, because PostgreSQL hashes them then; it would search an array from its
 /// beginning for each row. With `is true` it is no join: PostgreSQL expects few organizations, and would compare each row with each of them.
-const TAGS_OF_ORGANIZATIONS_AND_PARTITIONS: &str = and_partitions!(
-    "\
-with used as (
+macro_rules! read {
+    ($condition:literal) => {
+        concat!(
+            "\
     select distinct t.tag from attachments_tags t
-    where t.tenant_id = $1 and (t.organization_id in (select unnest($4::uuid[]))) is true
-    order by t.tag limit $3
+    where t.tenant_id = $1 and (t.organization_id in (select unnest($4::uuid[]))) is true",
+            $condition,
+            " order by t.tag limit $3"
+        )
+    };
+}
+
+/// The tags of the files of the organizations `$4`.
+const TAGS_OF_ORGANIZATIONS_AND_PARTITIONS: &str = and_partitions!("with used as (\n", read!(""), "\n)");
+
+/// The tags of the files of a few organizations `$4`. Asks the index for each tag of the tenant whether a file of theirs has it, if the tenant has fewer
+/// than 1000 tags. With `is true` this is no join, so the tags keep their order.
+const TAGS_OF_FEW_ORGANIZATIONS_AND_PARTITIONS: &str = walked_and_partitions!(
+    "\
+first as materialized (select e.tag, e.number from every e limit 1001),
+used as (
+    (select f.tag from first f where (select count(*) from first) <= 1000 and f.tag is not null and (exists (
+        select from attachments_tags t where t.tenant_id = $1 and t.tag = f.tag and t.organization_id = any($4::uuid[]))) is true
+    order by f.number limit $3)
+    union all
+    (",
+    read!(" and (select count(*) from first) > 1000"),
+    ")
 )"
 );
 

@@ -112,6 +112,19 @@ async fn sees_the_tags_of(organizations: usize) {
     assert_eq!(page["availableTags"], json!(["branch", "shared"]));
     assert_eq!(whole["availableTags"], json!(["branch", "head", "shared"]));
     assert_eq!(page["partitions"], whole["partitions"]);
+
+    let more = "insert into attachments_tags (tenant_id, id, organization_id, attachment_id, tag, created_at, updated_at) \
+        select tenant_id, gen_random_uuid(), organization_id, attachment_id, 'a' || n, created_at, updated_at \
+        from attachments_tags, generate_series(1, 1000) n where tag = 'head'";
+    fixture.app.sql(more).await;
+    let page = fixture.app.read(&local, LIBRARY).await;
+    assert_eq!(
+        page["availableTags"],
+        json!(["branch", "shared"]),
+        "with many other tags"
+    );
+    let whole = fixture.app.read(&fixture.a.token, LIBRARY).await;
+    assert_eq!(whole["availableTags"].as_array().map(Vec::len), Some(500));
 }
 
 #[actix_web::test]
