@@ -15,6 +15,7 @@ pub(crate) const SAMPLE: NotificationType = NotificationType {
         title: "{name} is done",
         body: "The sample {name} is done.",
     }],
+    values: &[],
 };
 
 /// Another type.

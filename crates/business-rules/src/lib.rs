@@ -20,6 +20,7 @@ mod interceptors;
 mod jobs;
 mod navigation;
 mod platform_calls;
+mod reasons;
 mod schema;
 mod texts;
 mod webhooks;

@@ -5,6 +5,7 @@ pub mod model;
 
 mod channel;
 mod config;
+mod dates;
 mod groups;
 mod http;
 mod jobs;
@@ -27,7 +28,7 @@ pub use channel::{Channel, Delivered};
 pub use config::NotificationsConfig;
 pub use groups::{dismiss_groups, read_groups};
 pub use send::{MOST_IN_A_STATEMENT, New, Severity, send, send_last};
-pub use types::{Channels, NotificationType, TypeTexts, Wording, wording};
+pub use types::{Channels, NotificationType, TypeTexts, ValueTexts, Wording, wording};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 

@@ -1,7 +1,11 @@
 //! Types of notifications, which modules declare with their texts.
 
+use std::borrow::Cow;
+
 use backoffice_core::Platform;
 use serde_json::{Map, Value};
+
+use crate::dates;
 
 /// The channels on which a type of notifications reaches its recipients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +27,8 @@ impl Channels {
     };
 }
 
-/// The texts of a type in a language. In `title` and `body`, `{name}` stands for the parameter of that name.
+/// The texts of a type in a language. In `title` and `body`, `{name}` stands for the parameter of that name. `{name:date}` writes it as a date of the
+/// language if it is a date (`2026-01-06`), or a date with a time of day (`2026-01-06 09:00`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeTexts {
     /// Code of the language: `en`, `pl`, `es` or `de`.
@@ -36,6 +41,22 @@ pub struct TypeTexts {
     pub body: &'static str,
 }
 
+/// The texts that stand for a value of a parameter, for example for the code of an error. Without them the value itself is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueTexts {
+    /// The value as the parameter has it.
+    pub value: &'static str,
+    /// The code of each language with the text in it. In another language, the text is the first one.
+    pub texts: &'static [(&'static str, &'static str)],
+}
+
+impl ValueTexts {
+    fn text(&self, locale: &str) -> Option<&'static str> {
+        let own = self.texts.iter().find(|(code, _)| *code == locale);
+        own.or_else(|| self.texts.first()).map(|(_, text)| *text)
+    }
+}
+
 /// A type of notifications. A module offers it with `registry.extend(TYPE)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotificationType {
@@ -45,6 +66,8 @@ pub struct NotificationType {
     pub channels: Channels,
     /// The texts, at least one; the first one is the default.
     pub texts: &'static [TypeTexts],
+    /// The values of parameters that have texts of their own.
+    pub values: &'static [ValueTexts],
 }
 
 /// Title and text of a notification.
@@ -83,14 +106,24 @@ impl NotificationType {
     /// Writes a notification in a language.
     pub(crate) fn wording(&self, locale: &str, params: &Map<String, Value>) -> Wording {
         let texts = self.texts(locale);
+        let locale = texts.map_or(locale, |texts| texts.locale);
         let filled = |template: Option<&str>, longest| {
-            let text = filled(template.unwrap_or_default(), params);
+            let text = filled(template.unwrap_or_default(), params, |value, is_date| match is_date {
+                true => dates::in_language(value, locale),
+                false => Cow::Borrowed(self.text_of(value, locale)),
+            });
             text.chars().take(longest).collect()
         };
         Wording {
             title: filled(texts.map(|texts| texts.title), LONGEST_TITLE),
             body: filled(texts.map(|texts| texts.body), LONGEST_BODY),
         }
+    }
+
+    /// Returns the text that stands for a value of a parameter, or the value.
+    fn text_of<'a>(&self, value: &'a str, locale: &str) -> &'a str {
+        let known = self.values.iter().find(|known| known.value == value);
+        known.and_then(|known| known.text(locale)).unwrap_or(value)
     }
 }
 
@@ -109,8 +142,12 @@ pub(crate) fn find(platform: &Platform, id: &str) -> Option<NotificationType> {
         .copied()
 }
 
-/// Replaces `{name}` by the parameter of that name: texts and numbers; others are empty.
-fn filled(template: &str, params: &Map<String, Value>) -> String {
+/// Replaces `{name}` by the parameter of that name: by what `text_of` returns for a text, and whether it is a date, and by a number; others are empty.
+fn filled<'a>(
+    template: &str,
+    params: &'a Map<String, Value>,
+    text_of: impl Fn(&'a str, bool) -> Cow<'a, str>,
+) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -120,8 +157,12 @@ fn filled(template: &str, params: &Map<String, Value>) -> String {
             rest = after;
             continue;
         };
+        let (name, is_date) = match name.strip_suffix(":date") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
         match params.get(name) {
-            Some(Value::String(value)) => text.push_str(value),
+            Some(Value::String(value)) => text.push_str(&text_of(value, is_date)),
             Some(Value::Number(value)) => text.push_str(&value.to_string()),
             _ => {}
         }
@@ -154,6 +195,10 @@ mod tests {
                 body: "",
             },
         ],
+        values: &[ValueTexts {
+            value: "report",
+            texts: &[("en", "The report"), ("de", "Der Bericht")],
+        }],
     };
 
     #[test]
@@ -172,6 +217,46 @@ mod tests {
                 (title, body),
                 "{locale}"
             );
+        }
+    }
+
+    #[test]
+    fn values_are_written_in_the_language_of_the_text() {
+        let params = json!({"what": "report"});
+        let params = params.as_object().expect("an object");
+
+        for (locale, title) in [
+            ("en", "The report is done"),
+            ("de", "Der Bericht ist fertig"),
+            ("pl", "The report is done"),
+        ] {
+            assert_eq!(TYPE.wording(locale, params).title, title, "{locale}");
+        }
+    }
+
+    #[test]
+    fn dates_are_written_in_the_language_of_the_text() {
+        let texts = |locale, body| TypeTexts {
+            locale,
+            name: "Done",
+            title: "{day}",
+            body,
+        };
+        let all = [texts("en", "On {day:date}"), texts("de", "Am {day:date}")];
+        let params = json!({"day": "2026-01-06"});
+        let params = params.as_object().expect("an object");
+        let done = NotificationType {
+            texts: Box::leak(Box::new(all)),
+            ..TYPE
+        };
+
+        for (locale, body) in [
+            ("en", "On 6 January 2026"),
+            ("de", "Am 6. Januar 2026"),
+            ("pl", "On 6 January 2026"),
+        ] {
+            let wording = done.wording(locale, params);
+            assert_eq!((wording.title.as_str(), wording.body.as_str()), ("2026-01-06", body));
         }
     }
 

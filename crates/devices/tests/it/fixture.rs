@@ -31,6 +31,7 @@ pub(crate) const DONE: NotificationType = NotificationType {
             body: "Próbka {name} jest gotowa.",
         },
     ],
+    values: &[],
 };
 
 /// Offers the type.

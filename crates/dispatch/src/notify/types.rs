@@ -13,16 +13,22 @@ pub(super) const ASSIGNED: NotificationType = NotificationType {
     id: "dispatch.assignment.assigned",
     channels: Channels::USUAL,
     texts: &[
-        texts("en", "New assignments", "New assignment: {site}", "Starts {start}"),
-        texts("pl", "Nowe przydziały", "Nowy przydział: {site}", "Początek: {start}"),
+        texts("en", "New assignments", "New assignment: {site}", "Starts {start:date}"),
+        texts(
+            "pl",
+            "Nowe przydziały",
+            "Nowy przydział: {site}",
+            "Początek: {start:date}",
+        ),
         texts(
             "es",
             "Asignaciones nuevas",
             "Nueva asignación: {site}",
-            "Empieza: {start}",
+            "Empieza: {start:date}",
         ),
-        texts("de", "Neue Einsätze", "Neuer Einsatz: {site}", "Beginn: {start}"),
+        texts("de", "Neue Einsätze", "Neuer Einsatz: {site}", "Beginn: {start:date}"),
     ],
+    values: &[],
 };
 
 /// An assignment has another time or job site.
@@ -34,27 +40,28 @@ pub(super) const CHANGED: NotificationType = NotificationType {
             "en",
             "Changed assignments",
             "Changed assignment: {site}",
-            "Starts {start}",
+            "Starts {start:date}",
         ),
         texts(
             "pl",
             "Zmienione przydziały",
             "Zmieniony przydział: {site}",
-            "Początek: {start}",
+            "Początek: {start:date}",
         ),
         texts(
             "es",
             "Asignaciones modificadas",
             "Asignación modificada: {site}",
-            "Empieza: {start}",
+            "Empieza: {start:date}",
         ),
         texts(
             "de",
             "Geänderte Einsätze",
             "Geänderter Einsatz: {site}",
-            "Beginn: {start}",
+            "Beginn: {start:date}",
         ),
     ],
+    values: &[],
 };
 
 /// A worker no longer has an assignment.
@@ -66,27 +73,28 @@ pub(super) const CANCELLED: NotificationType = NotificationType {
             "en",
             "Cancelled assignments",
             "Cancelled assignment: {site}",
-            "Would have started {start}",
+            "Would have started {start:date}",
         ),
         texts(
             "pl",
             "Odwołane przydziały",
             "Odwołany przydział: {site}",
-            "Planowany początek: {start}",
+            "Planowany początek: {start:date}",
         ),
         texts(
             "es",
             "Asignaciones canceladas",
             "Asignación cancelada: {site}",
-            "Habría empezado: {start}",
+            "Habría empezado: {start:date}",
         ),
         texts(
             "de",
             "Abgesagte Einsätze",
             "Abgesagter Einsatz: {site}",
-            "Geplanter Beginn: {start}",
+            "Geplanter Beginn: {start:date}",
         ),
     ],
+    values: &[],
 };
 
 /// An assignment starts soon.
@@ -94,21 +102,22 @@ pub(super) const REMINDER: NotificationType = NotificationType {
     id: "dispatch.assignment.reminder",
     channels: Channels::USUAL,
     texts: &[
-        texts("en", "Reminders of assignments", "Soon: {site}", "Starts {start}"),
+        texts("en", "Reminders of assignments", "Soon: {site}", "Starts {start:date}"),
         texts(
             "pl",
             "Przypomnienia o przydziałach",
             "Wkrótce: {site}",
-            "Początek: {start}",
+            "Początek: {start:date}",
         ),
         texts(
             "es",
             "Recordatorios de asignaciones",
             "Pronto: {site}",
-            "Empieza: {start}",
+            "Empieza: {start:date}",
         ),
-        texts("de", "Erinnerungen an Einsätze", "Bald: {site}", "Beginn: {start}"),
+        texts("de", "Erinnerungen an Einsätze", "Bald: {site}", "Beginn: {start:date}"),
     ],
+    values: &[],
 };
 
 const fn texts(locale: &'static str, name: &'static str, title: &'static str, body: &'static str) -> TypeTexts {

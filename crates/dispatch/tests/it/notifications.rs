@@ -65,7 +65,7 @@ async fn dsp_36_a_worker_learns_what_others_change() {
         .await;
     assert_eq!(
         notified(&fixture, &worker.token).await,
-        [row("assigned", "New assignment: S1", "Starts 2026-01-06 09:00")]
+        [row("assigned", "New assignment: S1", "Starts 6 January 2026, 09:00")]
     );
 
     fixture
@@ -75,7 +75,7 @@ async fn dsp_36_a_worker_learns_what_others_change() {
             json!({"jobSiteId": fixture.s2, "startAt": "2026-01-06T07:00:00Z"}),
         )
         .await;
-    let changed = row("changed", "Changed assignment: S2", "Starts 2026-01-06 08:00");
+    let changed = row("changed", "Changed assignment: S2", "Starts 6 January 2026, 08:00");
     assert_eq!(notified(&fixture, &worker.token).await[0], changed);
 
     // Changes by the worker, and of notes, are none.
@@ -97,9 +97,57 @@ async fn dsp_36_a_worker_learns_what_others_change() {
     let cancelled = row(
         "cancelled",
         "Cancelled assignment: S1",
-        "Would have started 2026-01-06 08:00",
+        "Would have started 6 January 2026, 08:00",
     );
     assert_eq!(notified(&fixture, &worker.token).await[0], cancelled);
+}
+
+#[actix_web::test]
+async fn the_start_has_the_form_of_the_language() {
+    let fixture = Fixture::new().await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "08:00", "12:00"))
+        .await;
+    fixture.app.deliver_events().await;
+
+    for (language, text) in [
+        ("en", "Starts 6 January 2026, 09:00"),
+        ("pl", "Początek: 6 stycznia 2026, 09:00"),
+        ("es", "Empieza: 6 de enero de 2026, 09:00"),
+        ("de", "Beginn: 6. Januar 2026, 09:00"),
+    ] {
+        let request = fixture.app.request(Method::GET, "/notifications");
+        let request = request.bearer(&worker.token).header("accept-language", language);
+        assert_eq!(request.send().await.json()["items"][0]["body"], text);
+    }
+}
+
+#[actix_web::test]
+async fn dates_of_mails_have_the_form_of_the_language_of_the_tenant() {
+    let fixture = Fixture::new().await;
+    let worker = worker(&fixture, "w@alpha.test").await;
+    let chosen = format!(
+        "update directory_tenants set locales = '{{de}}' where id = '{}'",
+        fixture.a.id
+    );
+    assert_eq!(fixture.app.sql(&chosen).await, 1);
+    let preference = json!({"items": [{"type": "dispatch.assignment.assigned", "email": true}]});
+    let (status, body) = fixture
+        .app
+        .put(&worker.token, "/notifications/preferences", preference)
+        .await;
+    assert_eq!(status, 200, "{body}");
+
+    fixture
+        .create(ASSIGNMENTS, of(&fixture, &worker, "08:00", "12:00"))
+        .await;
+    fixture.app.deliver_events().await;
+    fixture.app.run_jobs().await;
+
+    let mails = fixture.app.mail().take();
+    let mail = mails.iter().find(|mail| mail.to == "w@alpha.test").expect("a mail");
+    assert!(mail.text.contains("Beginn: 6. Januar 2026, 09:00"), "{}", mail.text);
 }
 
 #[actix_web::test]

@@ -93,19 +93,21 @@ impl QueryInput for NotificationQuery {
 struct NotificationItem {
     /// The id.
     id: Uuid,
-    /// Name of the type.
+    /// Name of the type. Modules define the types: the set is open.
     r#type: String,
     /// The title, in the language of the caller.
     title: String,
     /// The text, in the language of the caller; may have several lines.
     body: String,
     /// `info`, `warning`, `success` or `error`.
+    #[schema(value_type = NotificationSeverity)]
     severity: String,
     /// `unread`, `read` or `dismissed`.
+    #[schema(value_type = NotificationStatus)]
     status: String,
-    /// The module that sent it.
+    /// Name of the module that sent it; the set is open.
     source_module: String,
-    /// Kind of the resource that it is about.
+    /// Kind of the resource that it is about. Modules define the kinds: the set is open.
     #[schema(required = true)]
     source_entity_type: Option<String>,
     /// Id of the resource that it is about.

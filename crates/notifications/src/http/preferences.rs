@@ -28,7 +28,7 @@ pub(super) fn routes(routes: &mut Routes) {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PreferenceItem {
-    /// Name of the type.
+    /// Name of the type. Modules define the types: the set is open.
     r#type: String,
     /// Name of the type in the language of the caller.
     title: String,
@@ -80,7 +80,7 @@ async fn list_notification_preferences(ctx: RequestContext, request: HttpRequest
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PreferenceInput {
-    /// Name of the type.
+    /// Name of the type. Modules define the types: the set is open.
     #[schema(value_type = String, min_length = 1, max_length = 100)]
     r#type: Bounded<String, 1, 100>,
     /// In the application; false: on no channel.

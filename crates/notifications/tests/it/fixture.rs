@@ -37,6 +37,7 @@ pub(crate) const DONE: NotificationType = NotificationType {
             body: "Das Muster {name} ist fertig.",
         },
     ],
+    values: &[],
 };
 
 /// A type that is mailed unless a user does not want it.
@@ -53,6 +54,7 @@ pub(crate) const MAILED: NotificationType = NotificationType {
         title: "{name} has failed",
         body: "",
     }],
+    values: &[],
 };
 
 /// Offers the types, and notifies the user who creates a role or changes an organization.
