@@ -6,6 +6,8 @@ const texts = document.body.dataset;
 const title = document.title.split(" · ").pop();
 /** Set by the page for a new password, read by the sign-in. */
 const SAVED = "password-saved";
+/** Set when another language is chosen, read by the page in that language. */
+const TYPED = `typed${location.pathname}`;
 
 /** Uses the storage of this tab. Returns null if the browser blocks it, as it may block all site data. */
 function inStorage(use) {
@@ -111,6 +113,27 @@ for (const button of document.querySelectorAll(".reveal")) {
   button.addEventListener("click", () => reveal(inputs[0].type === "password"));
   // A visible password must be neither sent nor remembered as plain text.
   button.form.addEventListener("submit", () => reveal(false));
+}
+
+/** Returns the inputs whose contents another language keeps. A password is never among them, not even a visible one. */
+function keptInputs() {
+  return [...document.querySelectorAll("input[type=email], input[type=checkbox]")];
+}
+
+/** Keeps in this tab what was typed while the page is loaded in another language. */
+function keepTyped() {
+  for (const link of document.querySelectorAll("nav a")) {
+    link.addEventListener("click", () => {
+      const typed = keptInputs().map((input) => (input.type === "checkbox" ? input.checked : input.value));
+      inStorage((storage) => storage.setItem(TYPED, JSON.stringify(typed)));
+    });
+  }
+  const typed = JSON.parse(inStorage((storage) => storage.getItem(TYPED)) ?? "[]");
+  inStorage((storage) => storage.removeItem(TYPED));
+  for (const [index, input] of keptInputs().entries()) {
+    if (typeof typed[index] === "boolean") input.checked = typed[index];
+    else if (typed[index]) input.value = typed[index];
+  }
 }
 
 function startLogin(form) {
@@ -276,6 +299,7 @@ function startHome(home, button) {
   });
 }
 
+keepTyped();
 const home = document.getElementById("home");
 if (home) startHome(home, document.getElementById("sign-out"));
 const login = document.getElementById("login");

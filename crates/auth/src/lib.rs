@@ -38,7 +38,7 @@ pub use error::Error;
 pub use http::fields::AccountEmail;
 pub use login_address::login_address;
 pub use mails::letters::{Letter, UserMail, is_configured as is_mail_configured, is_foreign_origin, mail_user};
-pub use pages::{PageContent, Site, Visit};
+pub use pages::{PageContent, PageFile, PageFiles, Site, Visit, notice_html};
 pub use roles::grants::{Acl, AclInput};
 pub use roles::holders::{RoleToHold, check_assignment, find_roles, may_change_role, protect_holder, rights_of_roles};
 pub use roles::seed::{SUPER_ADMIN_ROLE, TENANT_ROLES};
@@ -114,6 +114,7 @@ pub static MODULE: Module = Module {
 
 fn register(registry: &mut Registry) {
     registry
+        .extend(pages::FRAME)
         .entity::<model::Role>()
         .entity::<model::RoleAcl>()
         .entity::<model::User>()

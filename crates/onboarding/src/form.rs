@@ -114,6 +114,11 @@ pub(crate) struct Submission {
     pub(crate) marketing_consent: Ticked,
     /// Language of the mails; by default, and if it is not supported, that of the platform.
     pub(crate) locale: Option<String>,
+    /// Token of the form, 43 characters of base64url. A further submission with the same token and the same values is the same request, and the token is
+    /// its `statusToken`. Without a token, every submission is a request of its own.
+    pub(crate) form_token: Option<String>,
+    /// For a client that accepts HTML: shows the form with the given values in this language, and submits nothing. Passwords are not shown again.
+    pub(crate) language: Option<String>,
 }
 
 /// The values of a valid form.

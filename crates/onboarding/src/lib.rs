@@ -5,6 +5,7 @@ pub mod model;
 
 mod administration;
 mod config;
+mod documented;
 mod form;
 mod http;
 mod jobs;

@@ -33,6 +33,8 @@ pub(crate) const COMPLETED: &str = "completed";
 pub(crate) const EXPIRED: &str = "expired";
 /// The tenant could not be created.
 pub(crate) const FAILED: &str = "failed";
+/// All statuses.
+pub(crate) const STATUSES: [&str; 5] = [PENDING, PROCESSING, COMPLETED, EXPIRED, FAILED];
 
 /// A request, without address, password and tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Queryable, Selectable, Insertable)]

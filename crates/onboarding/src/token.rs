@@ -18,6 +18,11 @@ impl Token {
         Self(URL_SAFE_NO_PAD.encode(ids.random::<32>()).into())
     }
 
+    /// Returns the token that a client presents; `None` if no token has this form.
+    pub(crate) fn presented(text: &str) -> Option<Self> {
+        has_form(text).then(|| Self(text.into()))
+    }
+
     /// Returns the clear token, for the person who signs up.
     pub(crate) fn clear(&self) -> &str {
         self.0.expose_secret()
@@ -30,9 +35,9 @@ impl Token {
 
 /// Returns the hash of a presented token; `None` if no token has this form.
 pub(crate) fn hash_of(presented: &str) -> Option<Vec<u8>> {
-    let has_form = presented.len() == LENGTH
-        && presented
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-    has_form.then(|| Sha256::digest(presented.as_bytes()).to_vec())
+    Token::presented(presented).map(|token| token.hash())
+}
+
+fn has_form(text: &str) -> bool {
+    text.len() == LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }

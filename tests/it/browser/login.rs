@@ -284,6 +284,32 @@ async fn a_language_is_chosen_by_its_link() {
 }
 
 #[actix_web::test]
+async fn another_language_keeps_what_was_typed_but_no_password() {
+    let site = Site::of(fixture::builder_without_site()).await;
+    browse(async |browser| {
+        browser.open(&site.url("/login")).await;
+        browser
+            .until("!document.querySelector('#login .primary').disabled")
+            .await;
+        browser.run("document.getElementById('email').focus()").await;
+        browser.keys(&format!("plain@alpha.test{TAB}a wrong password")).await;
+        browser.click(".reveal").await;
+        browser.click("[name=remember]").await;
+
+        browser.click("nav a[lang=de]").await;
+        browser.until("document.documentElement.lang === 'de'").await;
+
+        let typed = "return [document.getElementById('email').value, document.getElementById('password').value, \
+                     document.querySelector('[name=remember]').checked, sessionStorage.length]";
+        browser.until("document.getElementById('email').value").await;
+        assert_eq!(browser.run(typed).await, json!(["plain@alpha.test", "", true, 0]));
+        assert_eq!(browser.address().await, site.url("/login"));
+        assert_eq!(browser.complaints().await, [""; 0]);
+    })
+    .await;
+}
+
+#[actix_web::test]
 async fn code_inside_of_a_page_does_not_run() {
     let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {

@@ -130,3 +130,84 @@ async fn onb_9_mistakes_are_shown_in_every_language() {
     })
     .await;
 }
+
+#[actix_web::test]
+async fn the_page_that_waits_changes_without_being_loaded_again() {
+    let site = Site::of(fixture::builder_without_site()).await;
+    browse(async |browser| {
+        browser.open(&site.url("/onboarding")).await;
+        fill_in(browser, "new@example.com", "New").await;
+        browser.until("location.pathname === '/onboarding/preparing'").await;
+        let asked = "performance.getEntriesByType('resource').filter((one) => one.name.endsWith('/status')).length";
+        browser
+            .run("window.isSame = true; document.querySelector('#progress a').focus()")
+            .await;
+        browser.until(&format!("{asked} > 0")).await;
+        let focus = "return [window.isSame ?? false, document.activeElement.textContent]";
+        assert_eq!(browser.run(focus).await, json!([true, "Sign up again"]));
+
+        // The person opens the link on another device.
+        let link = mailed_link(&site, "new@example.com").await;
+        let (_, token) = link.split_once("?token=").expect("a token");
+        let body = json!({"token": token, "password": SECRET});
+        let confirmed = site.fixture.app.post("", "/onboarding/onboarding/verify", body).await;
+        assert_eq!(confirmed.0, 200, "{}", confirmed.1);
+        browser
+            .until("document.querySelector('h1').textContent === 'Preparing your account'")
+            .await;
+
+        assert_eq!(browser.run(focus).await, json!([true, "Preparing your account"]));
+        assert_eq!(
+            text_of(browser, "#progress [role=status]").await,
+            "This takes a few seconds."
+        );
+        assert_eq!(
+            browser.run("return document.title").await,
+            "Preparing your account · Backoffice"
+        );
+        look_at(browser, "sign-up-preparing").await;
+        site.fixture.app.run_jobs().await;
+        browser.until("location.pathname === '/login'").await;
+        assert!(browser.address().await.contains("/login?tenant="));
+        assert_eq!(browser.complaints().await, [""; 0]);
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn another_language_keeps_the_typed_fields_of_the_form() {
+    let site = Site::of(fixture::builder_without_site()).await;
+    browse(async |browser| {
+        browser.open(&site.url("/onboarding")).await;
+        browser.run("document.getElementById('email').focus()").await;
+        for text in ["new@example.com", "Ann", "Lee", "New", SECRET, "another"] {
+            browser.keys(text).await;
+            browser.keys(TAB).await;
+        }
+        browser.keys(" ").await;
+        browser.click("#sign-up button").await;
+        browser
+            .until("document.getElementById('confirmPassword-problem').textContent")
+            .await;
+
+        browser.click("nav button[value=de]").await;
+        browser.until("document.documentElement.lang === 'de'").await;
+
+        let typed = "return ['email', 'firstName', 'lastName', 'organizationName', 'password', 'confirmPassword']\
+                     .map((id) => document.getElementById(id).value)";
+        assert_eq!(
+            browser.run(typed).await,
+            json!(["new@example.com", "Ann", "Lee", "New", "", ""])
+        );
+        assert!(!browser.address().await.contains("Ann"));
+        look_at(browser, "sign-up-language").await;
+        // The language stays chosen, and the form can be sent.
+        browser.run("document.getElementById('password').focus()").await;
+        for text in [SECRET, TAB, SECRET, ENTER] {
+            browser.keys(text).await;
+        }
+        browser.until("location.pathname === '/onboarding/preparing'").await;
+        assert_eq!(text_of(browser, "h1").await, "Prüfen Sie Ihr Postfach");
+    })
+    .await;
+}

@@ -65,6 +65,17 @@ impl QueryInput for FieldQuery {
     }
 }
 
+/// Who has set constraints.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = AttachmentFieldSource)]
+enum Source {
+    /// An administrator of the tenant.
+    Tenant,
+    /// A module.
+    Declared,
+}
+
 /// The constraints of a field.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -81,7 +92,7 @@ struct FieldItem {
     max_count: Option<i32>,
     partition_code: Option<String>,
     /// `tenant`: an administrator has set them; `declared`: a module has.
-    source: &'static str,
+    source: Source,
 }
 
 impl FieldItem {
@@ -97,7 +108,10 @@ impl FieldItem {
             max_bytes: row.max_bytes,
             max_count: row.max_count,
             partition_code: partition.map(|partition| partition.code.clone()),
-            source: if is_declared { "declared" } else { "tenant" },
+            source: match is_declared {
+                true => Source::Declared,
+                false => Source::Tenant,
+            },
         }
     }
 }

@@ -34,6 +34,7 @@ pub(super) struct FileItem {
     pub(super) file_name: String,
     /// In bytes.
     pub(super) file_size: i64,
+    /// Media type; the set is open.
     pub(super) mime_type: String,
     /// The first 20,000 characters of the text of the file.
     pub(super) content: Option<String>,

@@ -16,6 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::file::original;
+use super::link_page;
 use super::reading::{self, Readable};
 use crate::acl;
 use crate::commands::{CreateLink, LinkToken, RevokeLink, require_share};
@@ -57,6 +58,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .get("/attachments/shared/{token}", Access::Public, get_shared_attachment)
         .downloads(&["*/*"])
         .without_tag()
+        .rejects_as_page(link_page::rejection)
         .sends_headers(&[
             "Content-Disposition",
             "Content-Security-Policy",

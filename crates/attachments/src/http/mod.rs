@@ -5,6 +5,7 @@ mod file;
 mod image;
 mod items;
 mod library;
+mod link_page;
 mod links;
 mod partitions;
 mod reading;

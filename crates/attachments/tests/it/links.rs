@@ -297,3 +297,73 @@ async fn downloads_by_links_are_limited_by_address() {
     assert_eq!(limited.status, 429);
     assert!(limited.header("retry-after").is_some());
 }
+
+#[actix_web::test]
+async fn a_person_gets_a_dead_link_as_a_page_and_a_program_as_data() {
+    const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let fixture = fixture().await;
+    let id = uploaded(&fixture, &[], NOTE).await;
+    let (own, path) = link(&fixture, id, json!({})).await;
+    let open = async |path: &str, accept: &str, language: &str| {
+        let request = fixture.app.request(Method::GET, path).header("accept", accept);
+        request.header("accept-language", language).send().await
+    };
+    let file = open(&path, BROWSER, "en").await;
+    assert_eq!((file.status, file.text().as_str()), (200, "Twelve bytes"));
+    let revoke = fixture
+        .app
+        .request(Method::DELETE, &format!("/attachments/links/{own}"));
+    assert_eq!(revoke.bearer(&fixture.a.token).send().await.status, 200);
+
+    for (language, title) in [
+        ("en", "This link does not work"),
+        ("pl", "Ten link nie działa"),
+        ("es", "Este enlace no funciona"),
+        ("de", "Dieser Link funktioniert nicht"),
+    ] {
+        for path in [path.as_str(), "/attachments/shared/unknown"] {
+            let page = open(path, BROWSER, language).await;
+
+            assert_eq!(page.status, 404, "{path}");
+            assert_eq!(page.header("content-type").as_deref(), Some("text/html; charset=utf-8"));
+            assert_eq!(page.header("content-language").as_deref(), Some(language));
+            assert_eq!(page.header("cache-control").as_deref(), Some("no-store"));
+            assert_eq!(page.header("referrer-policy").as_deref(), Some("no-referrer"));
+            assert!(page.header("content-security-policy").is_some());
+            let text = page.text();
+            assert!(
+                text.contains(&format!("<h1 tabindex=\"-1\">{title}</h1>")) && !text.contains("<script"),
+                "{text}"
+            );
+        }
+    }
+    for accept in ["*/*", "application/json", "image/avif,*/*;q=0.8"] {
+        let data = open(&path, accept, "de").await;
+        assert_eq!(
+            (data.status, &data.json()["error"]),
+            (404, &json!("Link not found")),
+            "{accept}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_person_who_downloads_too_often_learns_when_to_come_back() {
+    let limits = "[rate_limits.limits]\n'attachments.shared.ip' = '1/90'\n";
+    let fixture = TwoTenants::inside(builder_with_limits().config(limits).build().await).await;
+    let open = async || {
+        let request = fixture.app.request(Method::GET, "/attachments/shared/unknown");
+        request.header("accept", "text/html").send().await
+    };
+    assert_eq!(open().await.status, 404);
+
+    let page = open().await;
+
+    assert_eq!(page.status, 429);
+    assert!(page.header("retry-after").is_some());
+    assert!(
+        page.text().contains("Wait 2 minutes and open the link again."),
+        "{}",
+        page.text()
+    );
+}

@@ -65,12 +65,12 @@ impl QueryInput for UserConsentsQuery {
 #[serde(rename_all = "camelCase")]
 struct ConsentItem {
     id: Uuid,
-    /// The subject of the consent.
+    /// The subject of the consent; the set is open.
     consent_type: String,
     is_granted: bool,
     granted_at: Option<Timestamp>,
     withdrawn_at: Option<Timestamp>,
-    /// Where the user decided.
+    /// Where the user decided: `profile`, or what another module has written, such as `onboarding`; the set is open.
     source: Option<String>,
     ip_address: Option<String>,
     /// Whether the record is unchanged since it was written.

@@ -82,7 +82,7 @@ impl Locales {
         code.and_then(|code| self.find(&code)).unwrap_or(self.default)
     }
 
-    fn find(&self, code: &str) -> Option<&'static Texts> {
+    pub(super) fn find(&self, code: &str) -> Option<&'static Texts> {
         self.offered().find(|texts| texts.code == code)
     }
 }

@@ -5,6 +5,7 @@ mod home;
 mod locale;
 mod login;
 mod other;
+mod rejection;
 mod reset;
 mod texts;
 
@@ -23,7 +24,10 @@ use assets::Assets;
 use locale::Locales;
 use texts::Texts;
 
+pub use assets::{PageFile, PageFiles};
 pub use other::PageContent;
+pub(crate) use rejection::FRAME;
+pub use rejection::notice_html;
 
 /// Path of links for setting a password.
 const RESET_PATH: &str = "/reset";
@@ -35,7 +39,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
     let Some(site) = Site::of(platform).map(Arc::new) else {
         return;
     };
-    assets::declare(pages);
+    assets::FILES.declare(pages);
     // With a sign-in elsewhere there is no page to declare.
     if let Some(path) = own_path(&site.login_path) {
         let site = Arc::clone(&site);
@@ -71,6 +75,8 @@ pub struct Visit<'a> {
     site: &'a Site,
     request: &'a HttpRequest,
     locales: Locales,
+    /// The language that the visitor has just chosen.
+    chosen: Option<&'static Texts>,
 }
 
 /// The common parts of a page.
@@ -78,6 +84,8 @@ struct Frame<'a> {
     texts: &'static Texts,
     /// The languages to choose from, with the addresses that choose them.
     languages: Vec<Language>,
+    /// The id of the form that is sent with a chosen language, so that its fields are kept. Without one, the languages are links.
+    form: Option<&'static str>,
     assets: &'a Assets,
     /// Path of the sign-in, with the query of the request.
     login: String,
@@ -139,13 +147,14 @@ impl Site {
             site: self,
             request,
             locales: self.locales.of_tenant(locales),
+            chosen: None,
         }
     }
 }
 
 impl<'a> Visit<'a> {
     fn texts(&self) -> &'static Texts {
-        self.locales.of(self.request)
+        self.chosen.unwrap_or_else(|| self.locales.of(self.request))
     }
 
     fn frame(&self) -> Frame<'a> {
@@ -170,6 +179,7 @@ impl<'a> Visit<'a> {
         Frame {
             texts,
             languages: self.locales.offered().map(language).collect(),
+            form: None,
             assets: &site.assets,
             login: login_address(&site.login_path, query),
             reset: with_query(RESET_PATH),

@@ -72,7 +72,8 @@ pub fn clear_cookies(insecure: bool) -> Vec<Cookie<'static>> {
     cleared_credentials(insecure).chain(clear_selection(insecure)).collect()
 }
 
-/// Returns the credential that a request presents in the cookie [`AUTH_COOKIE`] or [`SESSION_COOKIE`], by the rules of `of_parts`.
+/// Returns the value of a cookie that a request presents. [`AUTH_COOKIE`] and [`SESSION_COOKIE`] are read under both of their names. Of several cookies with
+/// one name and different values none counts.
 #[must_use]
 pub fn presented_cookie(call: &Call, request: &HttpRequest, name: &str) -> Option<String> {
     of_parts(call, request, name)

@@ -105,6 +105,8 @@ pub struct EndpointInfo {
     pub(super) form: OnceLock<[u8; 32]>,
     /// Writes rejections as pages, if the endpoint responds to clients that accept HTML with a page.
     pub page: Option<RejectionPage>,
+    /// Whether only rejections are pages, and successes never.
+    pub only_rejections_as_page: bool,
     /// Statuses of successes besides that of the response type.
     pub responses: &'static [u16],
     /// Request headers besides those that follow from the access rule and the method.
@@ -303,6 +305,7 @@ impl Routes {
             describe,
             form: OnceLock::new(),
             page: None,
+            only_rejections_as_page: false,
             responses: &[],
             request_headers: &[],
             response_headers: &[],

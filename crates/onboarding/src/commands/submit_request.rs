@@ -1,8 +1,8 @@
 use backoffice_core::command::{Class, Command, Target, Tx};
 use backoffice_core::db::Recurring;
 use backoffice_core::ids::PLATFORM_TENANT;
-use backoffice_core::jobs::{NewJob, enqueue_with};
-use backoffice_core::{Feature, Result, Timestamp};
+use backoffice_core::jobs::enqueue_with;
+use backoffice_core::{Error, Feature, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, insert_into};
 use diesel_async::RunQueryDsl;
 use secrecy::{ExposeSecret, SecretString};
@@ -11,6 +11,11 @@ use uuid::Uuid;
 use crate::jobs::SendLink;
 use crate::model::{EMAIL, EXISTING, NEW, PENDING, Request};
 use crate::schema::onboarding_requests as requests;
+
+/// The key that a second request with the same status token violates.
+const STATUS_TOKEN_KEY: &str = "onboarding_requests_tenant_id_status_token_hash_key";
+/// Code of the rejection of a request whose status token another request has.
+const STATUS_TOKEN_TAKEN: &str = "status_token_taken";
 
 /// Stores the request of a person, with the job that sends its mail.
 #[derive(Debug, Clone)]
@@ -97,12 +102,28 @@ impl Command for SubmitRequest {
             ))
             .prepared()
             .execute(tx.conn())
-            .await?;
+            .await
+            .map_err(|error| taken(error.into()))?;
         tx.wrote_secret("passwordHash");
         if self.sends_mail {
-            let job = SendLink { request: self.id };
-            enqueue_with(tx, &NewJob::of_system(PLATFORM_TENANT, job)).await?;
+            enqueue_with(tx, &SendLink::job(self.id)).await?;
         }
         Ok(())
+    }
+}
+
+impl SubmitRequest {
+    /// Returns whether the command was rejected because another request has the status token.
+    pub(crate) fn is_taken(error: &Error) -> bool {
+        matches!(error, Error::Rejected(rejection) if rejection.code.as_deref() == Some(STATUS_TOKEN_TAKEN))
+    }
+}
+
+fn taken(error: Error) -> Error {
+    match error.violated_constraint() {
+        Some(STATUS_TOKEN_KEY) => Rejection::conflict("The form has been submitted")
+            .code(STATUS_TOKEN_TAKEN)
+            .into(),
+        _ => error,
     }
 }

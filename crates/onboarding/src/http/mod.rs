@@ -1,6 +1,5 @@
 //! The endpoints. All are public.
 
-mod negotiate;
 mod resend;
 mod status;
 mod submit;

@@ -1,9 +1,7 @@
 //! Another mail with a link. The response reveals nothing about the request.
 
 use backoffice_core::http::{Access, Attempt, Done, Form, Json, Routes};
-use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::input::Input;
-use backoffice_core::jobs::{NewJob, enqueue};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{ErrorShape, Result, Visitor};
 use serde::Deserialize;
@@ -56,10 +54,7 @@ async fn resend_onboarding_link(visitor: Visitor, form: Attempt<Form<ResendForm>
         && let Some(email_hash) = &stored.email_hash
         && mail_limits::admit(call, email_hash).await?
     {
-        let request = stored.request.id;
-        let mut connection = call.database().unlogged(&query::scope()).await?;
-        let job = NewJob::of_system(PLATFORM_TENANT, SendLink { request });
-        enqueue(&mut connection, call, &job).await?;
+        SendLink::enqueue(call, stored.request.id).await?;
     }
     Ok(Json(Done::OK))
 }

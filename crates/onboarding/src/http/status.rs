@@ -1,7 +1,7 @@
 //! The status of a request, for the person who holds its status token.
 
 use actix_web::HttpRequest;
-use backoffice_core::http::{Access, Attempt, CheckedQuery, Json, QueryInput, Routes};
+use backoffice_core::http::{Access, Attempt, CheckedQuery, Json, QueryInput, Routes, presented_cookie};
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Rejection, Result, Violations, Visitor};
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::enabled;
+use crate::documented::OnboardingRequestStatus;
 use crate::model::{COMPLETED, Request};
 use crate::{query, sign_up, token};
 
@@ -48,6 +49,7 @@ impl QueryInput for StatusQuery {
 pub(super) struct OnboardingStatus {
     ok: bool,
     /// `pending`, `processing`, `completed`, `expired` or `failed`.
+    #[schema(value_type = OnboardingRequestStatus)]
     status: String,
     /// Whether the tenant can be used.
     ready: bool,
@@ -77,8 +79,8 @@ impl OnboardingStatus {
 }
 
 /// Returns the status token of the cookie.
-pub(crate) fn cookie_token(request: &HttpRequest) -> Option<String> {
-    request.cookie(STATUS_COOKIE).map(|cookie| cookie.value().to_owned())
+pub(crate) fn cookie_token(call: &Call, request: &HttpRequest) -> Option<String> {
+    presented_cookie(call, request, STATUS_COOKIE)
 }
 
 async fn show_onboarding_status(
@@ -88,7 +90,7 @@ async fn show_onboarding_status(
 ) -> Result<Json<OnboardingStatus>> {
     let call = &*visitor;
     enabled(call)?;
-    let presented = query.0?.0.status_token.or_else(|| cookie_token(&request));
+    let presented = query.0?.0.status_token.or_else(|| cookie_token(call, &request));
     let Some(presented) = presented.filter(|token| !token.is_empty()) else {
         return Err(Rejection::bad_request("The status token is missing").into());
     };

@@ -8,23 +8,30 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::StatusCode;
 use actix_web::http::header::ORIGIN;
 use backoffice_auth::{Accounts, has_account, is_foreign_origin, is_mail_configured, normalized_address};
-use backoffice_core::http::{Access, Attempt, Cookies, Created, Form, OrPage, Routes};
+use backoffice_core::blocking::QueuePosition;
+use backoffice_core::http::{
+    Access, Attempt, Cookies, Created, Done, Form, Json, OrPage, Routes, protected, wants_page,
+};
 use backoffice_core::ids::PLATFORM_TENANT;
 use backoffice_core::rate_limit::RateLimit;
-use backoffice_core::{Error, ErrorShape, Rejection, Result, Scope, Timestamp, Visitor};
+use backoffice_core::{Call, Error, ErrorShape, Rejection, Result, Scope, Timestamp, Visitor};
 use backoffice_directory::config::Settings;
+use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::negotiate::{protected, rejection, wants_page};
 use super::{STATUS_COOKIE, enabled, system};
 use crate::commands::SubmitRequest;
-use crate::form::Submission;
+use crate::documented::OnboardingSubmittedStatus;
+use crate::form::{Checked, Submission};
+use crate::jobs::SendLink;
+use crate::mail_limits;
 use crate::model::{EMAIL, EXISTING, NEW, PENDING};
-use crate::sign_up::PREPARING;
+use crate::pages::{self, rejection};
+use crate::query::{self, Stored};
+use crate::sign_up::{self, PREPARING, SignUp};
 use crate::token::Token;
-use crate::{mail_limits, pages, sign_up};
 
 /// Submissions.
 pub(super) const SUBMIT_BY_IP: RateLimit = RateLimit::new("onboarding.submit.ip", 10, 60);
@@ -36,6 +43,8 @@ pub(super) fn routes(routes: &mut Routes) {
         .errors(ErrorShape::OkFalse)
         .or_page(rejection)
         .limit(SUBMIT_BY_IP)
+        .responses(&[200])
+        .sends_headers(&["Set-Cookie"])
         .rejects(&[404, 429])
         .rejects_with::<BTreeMap<String, String>>(400, "fieldErrors");
 }
@@ -48,6 +57,7 @@ struct Submitted {
     /// The address to which the mail is sent.
     email: String,
     /// `pending`.
+    #[schema(value_type = OnboardingSubmittedStatus)]
     status: &'static str,
     /// Shows the status of the request.
     status_token: String,
@@ -56,6 +66,118 @@ struct Submitted {
 }
 
 type Response = Cookies<OrPage<Created<Submitted>>>;
+
+/// A valid submission.
+struct Valid<'a> {
+    call: &'a Call,
+    accounts: &'a Accounts,
+    form: &'a Submission,
+    checked: Checked,
+    email_hash: Vec<u8>,
+}
+
+/// What is decided once for all attempts to store a submission.
+struct Decided {
+    password_hash: SecretString,
+    has_account: bool,
+    sends_mail: bool,
+    expires_at: Timestamp,
+}
+
+impl Valid<'_> {
+    /// Stores the submission, unless an earlier one of the same form has the same values: two clicks are one request, whose mail the person gets.
+    async fn submit(&self, position: QueuePosition, expires_at: Timestamp) -> Result<Submitted> {
+        let ids = self.call.platform().ids();
+        let password_hash = self.accounts.hash_password(position, ids, &self.form.password).await?;
+        let mut token = self.form.form_token.as_deref().and_then(Token::presented);
+        if let Some(presented) = &token
+            && let Some(stored) = query::by_status_token(self.call, &presented.hash()).await?
+        {
+            if self.is_same(&stored).await? {
+                return Ok(self.submitted(presented, stored.request.expires_at));
+            }
+            token = None;
+        }
+        let has_account = {
+            let mut connection = self.call.database().unlogged(&Scope::system()).await?;
+            has_account(&mut connection, &normalized_address(&self.checked.email)).await?
+        };
+        let decided = Decided {
+            password_hash,
+            has_account,
+            sends_mail: mail_limits::admit(self.call, &self.email_hash).await?,
+            expires_at,
+        };
+        let token = token.unwrap_or_else(|| Token::mint(ids));
+        match self.store(&token, &decided).await {
+            Err(error) if SubmitRequest::is_taken(&error) => {}
+            stored => return stored,
+        }
+        // Another submission of the form was stored at the same time.
+        if let Some(stored) = query::by_status_token(self.call, &token.hash()).await?
+            && self.is_same(&stored).await?
+        {
+            // The other submission sends none if this one was counted first.
+            if decided.sends_mail && stored.request.email_sent_at.is_none() {
+                SendLink::enqueue(self.call, stored.request.id).await?;
+            }
+            return Ok(self.submitted(&token, stored.request.expires_at));
+        }
+        self.store(&Token::mint(ids), &decided).await
+    }
+
+    /// Returns whether a pending request has the values of this submission.
+    async fn is_same(&self, stored: &Stored) -> Result<bool> {
+        let (request, checked) = (&stored.request, &self.checked);
+        let has_values = request.status_at(self.call.now) == PENDING
+            && stored.email_hash.as_ref() == Some(&self.email_hash)
+            && request.first_name == checked.first_name
+            && request.last_name == checked.last_name
+            && request.organization_name == checked.organization_name
+            && request.locale == checked.locale
+            && request.marketing_consent == self.form.marketing_consent.0;
+        if !has_values {
+            return Ok(false);
+        }
+        let position = self.accounts.hashing_queue_position()?;
+        let hash = stored.password_hash.as_deref();
+        self.accounts.has_hash(position, &self.form.password, hash).await
+    }
+
+    async fn store(&self, token: &Token, decided: &Decided) -> Result<Submitted> {
+        let context = system(self.call);
+        let checked = self.checked.clone();
+        let command = SubmitRequest {
+            id: context.new_id(),
+            has_account: decided.has_account,
+            email: checked.email,
+            email_hash: self.email_hash.clone(),
+            first_name: checked.first_name,
+            last_name: checked.last_name,
+            organization_name: checked.organization_name,
+            password_hash: decided.password_hash.clone(),
+            locale: checked.locale,
+            marketing_consent: self.form.marketing_consent.0,
+            status_token_hash: token.hash(),
+            expires_at: decided.expires_at,
+            sends_mail: decided.sends_mail,
+        };
+        context.execute(&command, |()| Json(Done::OK)).await?;
+        let kind = if decided.has_account { EXISTING } else { NEW };
+        metrics::counter!("onboarding_requests_total", "kind" => kind).increment(1);
+        Ok(self.submitted(token, decided.expires_at))
+    }
+
+    fn submitted(&self, token: &Token, expires_at: Timestamp) -> Submitted {
+        Submitted {
+            ok: true,
+            email: self.checked.email.clone(),
+            status: PENDING,
+            status_token: token.clear().to_owned(),
+            expires_at,
+        }
+    }
+}
 
 async fn submit_onboarding(
     visitor: Visitor,
@@ -78,85 +200,68 @@ async fn submit_onboarding(
         Err(Error::Rejected(rejection)) => return Err(with_field_errors(*rejection).into()),
         form => form?,
     };
+    let page = wants_page(&request, false);
+    if page && let Some(language) = &form.language {
+        return in_language(&sign_up, call, &request, &form, language).await;
+    }
     let accounts: Arc<Accounts> = call.provided()?;
     let position = accounts.hashing_queue_position()?;
-    let page = wants_page(&request, false);
     let settings: Arc<Settings> = call.provided()?;
     let checked = match form.check(&accounts, &settings) {
         Ok(checked) => checked,
         Err(details) if page => {
-            let page = pages::form(&sign_up, call, &request, StatusCode::BAD_REQUEST, &form, &details).await?;
-            return Ok(without_cookies(OrPage::Page(protected(page, "same-origin"))));
+            let visit = sign_up.visit(call, &request).await?;
+            let page = pages::form(call, &request, &visit, StatusCode::BAD_REQUEST, &form, &details)?;
+            return Ok(with_cookies(OrPage::Page(protected(page, "same-origin")), None));
         }
         Err(details) => return Err(with_field_errors(Rejection::invalid(details)).into()),
     };
-    let password_hash = accounts
-        .hash_password(position, call.platform().ids(), &form.password)
-        .await?;
-    let email_norm = normalized_address(&checked.email);
+    let address = normalized_address(&checked.email);
     let vault = call.platform().vault();
-    let email_hash = vault
-        .fingerprint(PLATFORM_TENANT, EMAIL, email_norm.as_bytes())?
-        .to_vec();
-    let has_account = {
-        let mut connection = call.database().unlogged(&Scope::system()).await?;
-        has_account(&mut connection, &email_norm).await?
+    let submission = Valid {
+        call,
+        accounts: &accounts,
+        form: &form,
+        checked,
+        email_hash: vault.fingerprint(PLATFORM_TENANT, EMAIL, address.as_bytes())?.to_vec(),
     };
-    let sends_mail = mail_limits::admit(call, &email_hash).await?;
-    let status_token = Token::mint(call.platform().ids());
-    let context = system(call);
     let life = time::Duration::try_from(sign_up.config.link_life).unwrap_or(time::Duration::DAY);
-    let command = SubmitRequest {
-        id: context.new_id(),
-        has_account,
-        email: checked.email.clone(),
-        email_hash,
-        first_name: checked.first_name,
-        last_name: checked.last_name,
-        organization_name: checked.organization_name,
-        password_hash,
-        locale: checked.locale,
-        marketing_consent: form.marketing_consent.0,
-        status_token_hash: status_token.hash(),
-        expires_at: call.now.after(life),
-        sends_mail,
-    };
-    let submitted = |()| {
-        Created(Submitted {
-            ok: true,
-            email: checked.email.clone(),
-            status: PENDING,
-            status_token: status_token.clear().to_owned(),
-            expires_at: command.expires_at,
-        })
-    };
-    let data = context.execute(&command, submitted).await?;
-    let kind = if has_account { EXISTING } else { NEW };
-    metrics::counter!("onboarding_requests_total", "kind" => kind).increment(1);
-    let response = if page {
-        let address = sign_up::public(call.platform(), PREPARING);
-        let page = pages::leading_to(&sign_up, call, &request, StatusCode::CREATED, address).await?;
-        OrPage::Page(protected(page, "no-referrer"))
-    } else {
-        OrPage::Data(data)
-    };
-    let cookie = Cookie::build(STATUS_COOKIE, status_token.clear().to_owned())
+    let submitted = submission.submit(position, call.now.after(life)).await?;
+    let cookie = Cookie::build(STATUS_COOKIE, submitted.status_token.clone())
         .path("/")
         .http_only(true)
         .same_site(SameSite::Lax)
         .secure(!call.platform().insecure_cookies())
         .max_age(life)
         .finish();
-    Ok(Cookies {
-        response,
-        cookies: vec![cookie],
-    })
+    let response = if page {
+        let address = sign_up::public(call.platform(), PREPARING);
+        let page = pages::leading_to(&sign_up, call, &request, StatusCode::CREATED, address).await?;
+        OrPage::Page(protected(page, "no-referrer"))
+    } else {
+        OrPage::Data(Created(submitted))
+    };
+    Ok(with_cookies(response, Some(cookie)))
 }
 
-fn without_cookies(response: OrPage<Created<Submitted>>) -> Response {
+/// Shows the form with the given values in another language, and keeps this language.
+async fn in_language(
+    sign_up: &SignUp,
+    call: &Call,
+    request: &HttpRequest,
+    form: &Submission,
+    language: &str,
+) -> Result<Response> {
+    let visit = sign_up.visit(call, request).await?.in_language(language);
+    let page = pages::form(call, request, &visit, StatusCode::OK, form, &[])?;
+    let page = OrPage::Page(protected(page, "same-origin"));
+    Ok(with_cookies(page, visit.cookie_of_language(call)))
+}
+
+fn with_cookies(response: OrPage<Created<Submitted>>, cookie: Option<Cookie<'static>>) -> Response {
     Cookies {
         response,
-        cookies: Vec::new(),
+        cookies: cookie.into_iter().collect(),
     }
 }
 

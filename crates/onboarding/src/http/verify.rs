@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use backoffice_auth::Accounts;
-use backoffice_core::http::{Access, Attempt, Form, Json, OrPage, Query, Routes};
+use backoffice_core::http::{Access, Attempt, Form, Json, OrPage, Query, Routes, protected, wants_page};
 use backoffice_core::input::Input;
 use backoffice_core::rate_limit::RateLimit;
 use backoffice_core::{Call, ErrorShape, Rejection, Result, Visitor};
@@ -16,11 +16,11 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::negotiate::{protected, rejection, wants_page};
 use super::{cookie_token, enabled, system};
 use crate::commands::VerifyRequest;
+use crate::documented::{self, OnboardingRejectedStatus, OnboardingVerifiedStatus, WRONG_PASSWORD};
 use crate::model::{COMPLETED, NEW, PENDING, PROCESSING};
-use crate::pages;
+use crate::pages::{self, rejection};
 use crate::query::{self, Stored};
 use crate::sign_up::{self, CONFIRMED, INVALID, PREPARING, SignUp};
 use crate::token;
@@ -39,7 +39,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .or_page(rejection)
         .limit(VERIFY_BY_IP)
         .rejects(&[404])
-        .rejects_with::<String>(400, "status");
+        .rejects_with::<OnboardingRejectedStatus>(400, "status");
     routes
         .post(PATH, Access::Public, verify_onboarding_with_password)
         .about("Verify a request with the link of its mail and its password")
@@ -47,7 +47,7 @@ pub(super) fn routes(routes: &mut Routes) {
         .or_page(rejection)
         .limit(VERIFY_BY_IP)
         .rejects(&[404, 429])
-        .rejects_with::<String>(400, "status");
+        .rejects_with::<OnboardingRejectedStatus>(400, "status");
 }
 
 /// The link.
@@ -78,6 +78,7 @@ impl Input for VerifyForm {
 struct Verified {
     ok: bool,
     /// `processing` or `completed`.
+    #[schema(value_type = OnboardingVerifiedStatus)]
     status: &'static str,
     /// The tenant, once it can be used.
     #[schema(required = true)]
@@ -131,12 +132,12 @@ struct Verification<'a> {
 impl Verification<'_> {
     /// Whether this browser has the cookie of the request.
     fn is_own(&self, stored: &Stored) -> bool {
-        let presented = cookie_token(self.request).and_then(|token| token::hash_of(&token));
+        let presented = cookie_token(self.call, self.request).and_then(|token| token::hash_of(&token));
         presented.is_some() && presented == stored.status_token_hash
     }
 
-    async fn leading_to(&self, address: String) -> Result<Response> {
-        let page = pages::leading_to(&self.sign_up, self.call, self.request, StatusCode::OK, address).await?;
+    async fn leading_to(&self, status: StatusCode, address: String) -> Result<Response> {
+        let page = pages::leading_to(&self.sign_up, self.call, self.request, status, address).await?;
         Ok(OrPage::Page(protected(page, "no-referrer")))
     }
 
@@ -152,14 +153,14 @@ impl Verification<'_> {
                 State::Processing(_) => sign_up::public(platform, CONFIRMED),
                 State::Pending(_) | State::Invalid => sign_up::public(platform, INVALID),
             };
-            return self.leading_to(address).await;
+            return self.leading_to(StatusCode::OK, address).await;
         }
         let (status, tenant_id) = match state {
             State::Completed(tenant) => (COMPLETED, Some(*tenant)),
             State::Processing(_) => (PROCESSING, None),
             State::Pending(_) | State::Invalid => {
                 let rejection = Rejection::bad_request(INVALID_LINK);
-                return Err(rejection.with("status", json!("invalid")).into());
+                return Err(rejection.with("status", json!(documented::INVALID)).into());
             }
         };
         Ok(OrPage::Data(Json(Verified {
@@ -250,9 +251,13 @@ async fn verify_onboarding_with_password(
         // The fifth wrong password has ended the request; another client may have verified it meanwhile.
         return match State::of(call, &token).await? {
             State::Pending(_) => verification.ask(StatusCode::BAD_REQUEST, &token, true).await,
+            State::Invalid => {
+                let address = sign_up::public(call.platform(), INVALID);
+                verification.leading_to(StatusCode::BAD_REQUEST, address).await
+            }
             state => verification.respond(&state).await,
         };
     }
     let rejection = Rejection::bad_request("Wrong password");
-    Err(rejection.with("status", json!("wrong_password")).into())
+    Err(rejection.with("status", json!(WRONG_PASSWORD)).into())
 }

@@ -1,6 +1,7 @@
 use backoffice_auth::is_mail_configured;
-use backoffice_core::Result;
-use backoffice_core::jobs::{Job, Queue, Step, Work};
+use backoffice_core::ids::PLATFORM_TENANT;
+use backoffice_core::jobs::{Job, NewJob, Queue, Step, Work, enqueue};
+use backoffice_core::{Call, Result};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -16,6 +17,20 @@ use crate::{query, sign_up};
 pub(crate) struct SendLink {
     /// The request.
     pub(crate) request: Uuid,
+}
+
+impl SendLink {
+    /// Creates the job of a request. A request has one open job of this kind.
+    pub(crate) fn job(request: Uuid) -> NewJob<Self> {
+        NewJob::of_system(PLATFORM_TENANT, Self { request }).deduplicated(request.to_string())
+    }
+
+    /// Enqueues a mail for a stored request, unless one is about to be sent.
+    pub(crate) async fn enqueue(call: &Call, request: Uuid) -> Result<()> {
+        let mut connection = call.database().unlogged(&query::scope()).await?;
+        enqueue(&mut connection, call, &Self::job(request)).await?;
+        Ok(())
+    }
 }
 
 impl Job for SendLink {

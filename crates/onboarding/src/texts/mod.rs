@@ -66,7 +66,11 @@ pub(crate) struct PageTexts {
     pub(crate) go_on: &'static str,
 
     pub(crate) rejected_title: &'static str,
+    /// `{wait}` is the time after which another attempt is allowed.
     pub(crate) too_many: &'static str,
+    /// The same, for the link of a mail.
+    pub(crate) too_many_uses: &'static str,
+    pub(crate) open_again: &'static str,
     pub(crate) unavailable: &'static str,
     /// The form or the origin of the request is not that of this site.
     pub(crate) unreadable: &'static str,

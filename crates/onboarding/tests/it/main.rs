@@ -8,6 +8,7 @@ mod crashes;
 mod erasure;
 mod examples;
 mod fixture;
+mod form;
 mod pages;
 mod provisioning;
 mod status;

@@ -114,6 +114,13 @@ async fn a_valid_form_leads_to_the_page_that_waits() {
         pending.contains(r#"<a href="/onboarding">Sign up again</a>"#),
         "{pending}"
     );
+    for part in [
+        r#"<noscript><meta http-equiv="refresh" content="5; url=https://office.example/onboarding/preparing"></noscript>"#,
+        r#"/waiting.js" defer></script>"#,
+        r#"data-status="pending" data-seconds="5""#,
+    ] {
+        assert!(pending.contains(part), "{part} in {pending}");
+    }
     fixture.app.run_jobs().await;
     let token = fixture.mailed_token("new@example.com");
     fixture.open(&token, "text/html", Some(cookie.value())).await;
@@ -185,7 +192,11 @@ async fn a_browser_gets_rejections_as_pages() {
         let page = send(method.clone(), path, "text/html").await;
         let data = send(method.clone(), path, "*/*").await;
         assert_eq!((page.status, data.status), (429, 429), "{method} {path}");
-        assert!(page.text().contains("There were too many attempts."), "{}", page.text());
+        let text = page.text();
+        assert!(text.contains("There were too many attempts. Wait 1 minute"), "{text}");
+        let opens_again = text.contains(&format!(r#"<a href="/api{path}">Open the link again</a>"#));
+        assert_eq!(opens_again, method == Method::GET, "{text}");
+        assert_eq!(text.contains(r#"<a href="/onboarding">"#), path == SUBMIT, "{text}");
         assert!(page.header("retry-after").is_some());
         assert_eq!(data.json()["ok"], false);
     }
@@ -220,7 +231,57 @@ async fn a_signed_in_user_is_offered_the_languages_of_the_tenant() {
 
         assert_eq!(page.header("content-language").as_deref(), Some("de"));
         let text = page.text();
-        assert!(text.contains("locale?locale=pl&"), "{text}");
-        assert!(!text.contains("locale?locale=en&"), "{text}");
+        let offers = |code: &str| {
+            text.contains(&format!("locale?locale={code}&"))
+                || text.contains(&format!(r#"name="language" value="{code}""#))
+        };
+        assert!(offers("pl") && !offers("en"), "{text}");
+    }
+}
+
+#[actix_web::test]
+async fn a_link_that_was_opened_too_often_says_in_every_language_when_to_come_back() {
+    let fixture = Fixture::with(&format!(
+        "{SITE}[rate_limits.limits]\n'onboarding.verify.ip' = '1/45'\n"
+    ))
+    .await;
+    let opened = format!("{VERIFY}?token={}", "A".repeat(43));
+    let open = async |language: &str| {
+        let request = fixture.app.request(Method::GET, &opened);
+        let request = request.header("accept", "text/html,*/*;q=0.8");
+        request.header("accept-language", language).send().await
+    };
+    assert_eq!(open("en").await.status, 200);
+    for (language, title, text) in [
+        (
+            "en",
+            "Confirm the sign-up",
+            "Wait 45 seconds, then open the link of the mail again.",
+        ),
+        (
+            "pl",
+            "Potwierdź rejestrację",
+            "Odczekaj 45 sekund, a potem ponownie otwórz link z wiadomości.",
+        ),
+        (
+            "es",
+            "Confirma el registro",
+            "Espera 45 segundos y vuelve a abrir el enlace del correo.",
+        ),
+        (
+            "de",
+            "Registrierung bestätigen",
+            "Warten Sie 45 Sekunden und öffnen Sie dann den Link der E-Mail erneut.",
+        ),
+    ] {
+        let page = open(language).await;
+
+        assert_eq!(page.status, 429);
+        assert_eq!(page.header("retry-after").as_deref(), Some("45"));
+        let html = page.text();
+        assert!(
+            html.contains(&format!("<h1 tabindex=\"-1\">{title}</h1>")) && html.contains(text),
+            "{html}"
+        );
     }
 }

@@ -150,7 +150,7 @@ async fn onb_3_the_fifth_wrong_password_in_a_browser_shows_what_the_sixth_shows(
 
     let (fifth, sixth) = (send().await, send().await);
 
-    assert_eq!((fifth.status, sixth.status), (200, 200));
+    assert_eq!((fifth.status, sixth.status), (400, 200));
     for html in [fifth.text(), sixth.text()] {
         assert!(
             html.contains("url=https://office.example/onboarding?status=invalid"),
@@ -315,6 +315,24 @@ async fn a_verification_ends_a_request_that_was_submitted_while_the_address_had_
     assert_eq!(fixture.status(&known.status_token).await["status"], "expired");
     let stored = "onboarding_requests where kind = 'existing' and status = 'expired' and password_hash is null";
     assert_eq!(fixture.app.count(stored).await, 1);
+}
+
+#[actix_web::test]
+async fn a_cookie_beside_another_one_of_its_name_confirms_nothing() {
+    let fixture = Fixture::new().await;
+    let (person, token) = fixture.invited("new@example.com", "New").await;
+    let own = format!("onboarding_status={}", person.status_token);
+    for cookies in [
+        format!("{own}; onboarding_status=planted"),
+        format!("onboarding_status=planted; {own}"),
+    ] {
+        let path = format!("{VERIFY}?token={token}");
+        let request = fixture.app.request(Method::GET, &path).header("accept", HTML);
+
+        let page = request.header("cookie", &cookies).send().await.text();
+
+        assert!(page.contains(r#"type="password""#), "{page}");
+    }
 }
 
 #[actix_web::test]

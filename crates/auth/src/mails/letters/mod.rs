@@ -24,6 +24,11 @@ use texts::Texts;
 pub use letter::Letter;
 pub use user_mail::{UserMail, mail_user};
 
+/// Writes a duration in a language, in the form that it has after "for".
+pub(crate) fn in_words(language: &str, duration: Duration) -> String {
+    Texts::of(language).units.duration(duration)
+}
+
 /// Returns whether mails with links can be sent: the public URL and the transport are configured.
 #[must_use]
 pub fn is_configured(call: &Call) -> bool {

@@ -53,7 +53,7 @@ async fn visit_locale(
     request: HttpRequest,
     query: CheckedQuery<LocaleQuery>,
 ) -> Result<Cookies<Redirect>> {
-    let cookie = locale_cookie(&visitor, &request, query.0.locale.as_deref()).await?;
+    let cookie = checked_cookie(&visitor, &request, query.0.locale.as_deref()).await?;
     let public_url = visitor.platform().app().public_url.as_deref();
     let target = query.0.redirect.first();
     Ok(Cookies {
@@ -78,7 +78,7 @@ struct LocaleBody {
 impl Input for LocaleBody {}
 
 async fn set_locale(visitor: Visitor, request: HttpRequest, body: Json<LocaleBody>) -> Result<Cookies<Json<Done>>> {
-    let cookie = locale_cookie(&visitor, &request, body.0.locale.as_deref()).await?;
+    let cookie = checked_cookie(&visitor, &request, body.0.locale.as_deref()).await?;
     Ok(Cookies {
         response: Json(Done::OK),
         cookies: vec![cookie],
@@ -86,7 +86,7 @@ async fn set_locale(visitor: Visitor, request: HttpRequest, body: Json<LocaleBod
 }
 
 /// Returns the cookie of a locale that is served, and that the tenant of the signed-in user offers.
-async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) -> Result<Cookie<'static>> {
+async fn checked_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) -> Result<Cookie<'static>> {
     let settings: Arc<Settings> = call.provided()?;
     let code = input
         .and_then(locale::base_code)
@@ -96,12 +96,17 @@ async fn locale_cookie(call: &Call, request: &HttpRequest, input: Option<&str>) 
     if !locale::is_servable(&code, &settings.i18n, offered.as_deref()) {
         return Err(invalid());
     }
-    Ok(Cookie::build(locale::LOCALE_COOKIE, code)
+    Ok(locale_cookie(call, code))
+}
+
+/// Returns the cookie that keeps a locale.
+pub(crate) fn locale_cookie(call: &Call, code: String) -> Cookie<'static> {
+    Cookie::build(locale::LOCALE_COOKIE, code)
         .path("/")
         .same_site(SameSite::Lax)
         .secure(!call.platform().insecure_cookies())
         .max_age(time::Duration::seconds(YEAR_SECONDS))
-        .finish())
+        .finish()
 }
 
 fn invalid() -> backoffice_core::Error {

@@ -11,6 +11,7 @@ pub(crate) mod visitor;
 use backoffice_core::http::Routes;
 
 pub(crate) use browser::AUTOLOGIN_BY_IP;
+pub(crate) use locale::locale_cookie;
 pub(crate) use session::{
     LOGIN_BY_ACCOUNT, LOGIN_BY_ACCOUNT_AND_IP, LOGIN_BY_IP, REFRESH_BY_IP, REFRESH_BY_TOKEN, count_attempt,
     forgive_attempts,

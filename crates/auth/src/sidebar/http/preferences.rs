@@ -84,6 +84,7 @@ impl From<SidebarRole> for RoleOption {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Preferences {
+    /// Code of the locale. `i18n.locales` has the codes: the set is open.
     locale: String,
     settings: SidebarSettings,
     /// Whether the caller may set the settings of roles.

@@ -76,6 +76,7 @@ impl From<SidebarVariant> for Variant {
 /// The variants of a locale.
 #[derive(Debug, Serialize, ToSchema)]
 struct VariantList {
+    /// Code of the locale. `i18n.locales` has the codes: the set is open.
     locale: String,
     variants: Vec<Variant>,
 }
@@ -83,6 +84,7 @@ struct VariantList {
 /// A variant with its locale.
 #[derive(Debug, Serialize, ToSchema)]
 struct VariantDetail {
+    /// Code of the locale. `i18n.locales` has the codes: the set is open.
     locale: String,
     variant: Variant,
 }

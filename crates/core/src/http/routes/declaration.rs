@@ -140,6 +140,15 @@ impl Declaration<'_> {
         self.change(|info| info.page = Some(rejections))
     }
 
+    /// Declares that rejections, those before the handler included, are pages if the client accepts HTML; a success, for example a file, is the same for
+    /// every client.
+    pub fn rejects_as_page(self, rejections: RejectionPage) -> Self {
+        self.change(|info| {
+            info.page = Some(rejections);
+            info.only_rejections_as_page = true;
+        })
+    }
+
     /// Leaves the body to the handler, which reads it while it arrives ([`Multipart`](crate::http::Multipart)). All checks before the handler take
     /// place before the first byte of the body is read. If the handler does not read the body to its end, the connection is closed after the
     /// response.
