@@ -8,6 +8,7 @@ pub mod model;
 
 mod admin;
 mod config;
+mod documented;
 mod error;
 mod events;
 mod http;

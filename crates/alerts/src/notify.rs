@@ -51,6 +51,7 @@ pub(crate) const OPENED: NotificationType = NotificationType {
             "Einsätze im Konflikt: {count}",
         ),
     ],
+    values: &[],
 };
 
 /// No user has read or acknowledged a critical alert in time.
@@ -87,6 +88,7 @@ pub(crate) const ESCALATED: NotificationType = NotificationType {
             "Niemand hat sie gelesen oder bestätigt. Einsätze im Konflikt: {count}",
         ),
     ],
+    values: &[],
 };
 
 /// The types of notifications about an alert, whose group is its id.
@@ -115,6 +117,8 @@ struct Payload {
     id: Uuid,
     #[serde(default)]
     grown: bool,
+    #[serde(default)]
+    urgency: String,
 }
 
 async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredEvent) -> Result<()> {
@@ -126,7 +130,9 @@ async fn notify(connection: &mut AsyncPgConnection, call: &Call, event: &StoredE
     if event.name == UPDATED && !payload.grown {
         return Ok(());
     }
-    enqueue(connection, call, &NotifyHolders::new(payload.id).for_tenant(tenant)).await?;
+    let is_urgent = payload.urgency == Urgency::Critical.as_str();
+    let job = NotifyHolders::new(payload.id).first_of(tenant, is_urgent);
+    enqueue(connection, call, &job).await?;
     Ok(())
 }
 

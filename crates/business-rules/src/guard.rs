@@ -18,7 +18,9 @@ use crate::config::RulesConfig;
 use crate::engine::evaluate::evaluate;
 use crate::engine::lines::LineLog;
 use crate::engine::settle::{self, About};
-use crate::engine::{RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, need_local_date, recipients, user_of};
+use crate::engine::{
+    NOT_RUN, RunError, RunOutcome, RunSubject, TOO_DEEP, Trigger, need_local_date, recipients, user_of,
+};
 
 mod write;
 
@@ -277,7 +279,7 @@ async fn validate_all(
             outcome.is_incomplete = true;
             outcome.errors.push(RunError {
                 rule: Some(rule.key.clone()),
-                code: "not_run",
+                code: NOT_RUN,
             });
             continue;
         }

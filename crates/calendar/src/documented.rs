@@ -3,6 +3,7 @@
 use backoffice_core::input::schema;
 use utoipa::openapi::{RefOr, Schema};
 
+use crate::model::FEED_CONTENTS;
 use crate::reasons::{self, CODE_LENGTH};
 use crate::subject::ResourceType;
 
@@ -13,6 +14,8 @@ backoffice_core::text_schemas! {
     CalendarReasonCode: schema::pattern("Code of a reason.", format!("^[a-z][a-z0-9_]{{0,{}}}$", CODE_LENGTH - 1));
     /// Codes of reasons, joined by commas.
     CalendarReasonCodes: schema::joined_words("Codes of reasons, joined by commas.", &reasons::codes());
+    /// A kind of events.
+    CalendarFeedContent: schema::words(FEED_CONTENTS);
     /// A weekday.
     CalendarWeekday: schema::words(crate::weekdays::WORDS);
 }

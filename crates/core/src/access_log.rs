@@ -36,6 +36,9 @@ pub enum AccessType {
 }
 
 impl AccessType {
+    /// All types.
+    pub const ALL: [Self; 4] = [Self::List, Self::Item, Self::Download, Self::Export];
+
     /// Returns the name in the database and in the wire format.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -50,9 +53,7 @@ impl AccessType {
     /// Parses the name of an access type.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::List, Self::Item, Self::Download, Self::Export]
-            .into_iter()
-            .find(|one| one.as_str() == word)
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 }
 

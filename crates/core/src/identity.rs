@@ -25,6 +25,9 @@ pub enum ActorKind {
 }
 
 impl ActorKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::User, Self::ApiKey, Self::System];
+
     /// Returns the name of the kind in the database and in the wire format.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -38,9 +41,7 @@ impl ActorKind {
     /// Parses the name of a kind.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::User, Self::ApiKey, Self::System]
-            .into_iter()
-            .find(|kind| kind.as_str() == word)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 

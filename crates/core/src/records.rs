@@ -51,6 +51,18 @@ pub enum FieldType {
 }
 
 impl FieldType {
+    /// All types.
+    pub const ALL: [Self; 8] = [
+        Self::Text,
+        Self::Number,
+        Self::Boolean,
+        Self::Id,
+        Self::Date,
+        Self::Time,
+        Self::List,
+        Self::Object,
+    ];
+
     /// Returns the name in the wire format.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

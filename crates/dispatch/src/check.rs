@@ -25,15 +25,56 @@ pub(crate) struct NamedSite {
     name: String,
 }
 
+/// What a conflict is: the kind of its alert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = DispatchConflictKind)]
+pub(crate) enum ConflictKind {
+    /// It overlaps others of the resource, all on the same job site.
+    SubjectOverlapSameSite,
+    /// It overlaps others of the resource, on two or more job sites.
+    SubjectOverlapDifferentSites,
+    /// It meets a window in which the resource is unavailable.
+    SubjectUnavailable,
+    /// The resource is inactive.
+    SubjectInactive,
+    /// The job site is closed, or has no work on one of the days.
+    JobSiteClosed,
+    /// It touches days only on which the organization does not work.
+    NonWorkingDay,
+}
+
+impl ConflictKind {
+    const fn urgency(self) -> ConflictUrgency {
+        match self {
+            Self::SubjectOverlapSameSite | Self::SubjectOverlapDifferentSites | Self::SubjectUnavailable => {
+                ConflictUrgency::Critical
+            }
+            Self::SubjectInactive | Self::JobSiteClosed => ConflictUrgency::Warning,
+            Self::NonWorkingDay => ConflictUrgency::Info,
+        }
+    }
+}
+
+/// How soon a conflict needs attention: the urgency of its alert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = DispatchConflictUrgency)]
+pub(crate) enum ConflictUrgency {
+    Critical,
+    Warning,
+    Info,
+}
+
 /// A conflict that the assignment would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = DispatchConflict)]
 pub(crate) struct FoundConflict {
     /// The kind of the alert that the assignment would raise or join.
-    kind: &'static str,
+    kind: ConflictKind,
     /// `critical`, `warning` or `info`.
-    urgency: &'static str,
+    urgency: ConflictUrgency,
     /// The other assignments of the alert about an overlap, by start and id, at most 1000.
     assignment_ids: Vec<Uuid>,
     /// The unavailability windows, by start and id.
@@ -130,7 +171,7 @@ impl Question {
         if !windows.is_empty() {
             conflicts.push(FoundConflict {
                 window_ids: windows.iter().map(|one| one.id).collect(),
-                ..FoundConflict::new("subject_unavailable", "critical", self.own_site())
+                ..FoundConflict::new(ConflictKind::SubjectUnavailable, self.own_site())
             });
         }
         Ok(conflicts)
@@ -149,26 +190,26 @@ impl Question {
             return Ok(None);
         };
         let kind = match one.has_other_sites {
-            false => "subject_overlap_same_site",
-            true => "subject_overlap_different_sites",
+            false => ConflictKind::SubjectOverlapSameSite,
+            true => ConflictKind::SubjectOverlapDifferentSites,
         };
         let sites = group.iter().map(|one| one.job_site_id);
         let sites: BTreeSet<Uuid> = sites.chain([own_site]).collect();
         Ok(Some(FoundConflict {
             assignment_ids: group.iter().map(|one| one.id).collect(),
-            ..FoundConflict::new(kind, "critical", named(connection, tenant, sites).await?)
+            ..FoundConflict::new(kind, named(connection, tenant, sites).await?)
         }))
     }
 
     /// Returns what does not reject an assignment that is stored already.
     fn others(&self) -> impl Iterator<Item = FoundConflict> {
         let raised = [
-            ("subject_inactive", "warning", !self.subject.is_active),
-            ("job_site_closed", "warning", self.is_closed()),
-            ("non_working_day", "info", self.is_off()),
+            (ConflictKind::SubjectInactive, !self.subject.is_active),
+            (ConflictKind::JobSiteClosed, self.is_closed()),
+            (ConflictKind::NonWorkingDay, self.is_off()),
         ];
-        let raised = raised.into_iter().filter(|(.., is_raised)| *is_raised);
-        raised.map(|(kind, urgency, _)| FoundConflict::new(kind, urgency, self.own_site()))
+        let raised = raised.into_iter().filter(|(_, is_raised)| *is_raised);
+        raised.map(|(kind, _)| FoundConflict::new(kind, self.own_site()))
     }
 
     fn own_site(&self) -> Vec<NamedSite> {
@@ -196,10 +237,10 @@ impl Question {
 }
 
 impl FoundConflict {
-    const fn new(kind: &'static str, urgency: &'static str, job_sites: Vec<NamedSite>) -> Self {
+    const fn new(kind: ConflictKind, job_sites: Vec<NamedSite>) -> Self {
         Self {
             kind,
-            urgency,
+            urgency: kind.urgency(),
             assignment_ids: Vec::new(),
             window_ids: Vec::new(),
             job_sites,

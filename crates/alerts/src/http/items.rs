@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::documented::{AlertKind, AlertSubjectType, AlertUrgency};
 use crate::kinds::Urgency;
 use crate::link::link_href;
 use crate::query::Item;
@@ -25,6 +26,7 @@ pub(super) struct NamedId {
 #[schema(as = AlertSubject)]
 struct SubjectItem {
     /// `worker`, `equipment` or `vehicle`.
+    #[schema(value_type = AlertSubjectType)]
     r#type: String,
     /// The id.
     id: Uuid,
@@ -63,8 +65,10 @@ pub(super) struct AlertItem {
     #[schema(required = true)]
     notification_id: Option<Uuid>,
     /// `subject_overlap_same_site`, `subject_overlap_different_sites`, `subject_unavailable`, `subject_inactive`, `job_site_closed` or `non_working_day`.
+    #[schema(value_type = AlertKind)]
     kind: String,
     /// `critical`, `warning` or `info`.
+    #[schema(value_type = AlertUrgency)]
     urgency: &'static str,
     /// Whether the caller has read it.
     read: bool,

@@ -2,10 +2,9 @@
 
 use backoffice_calendar::ResourceType;
 use backoffice_core::http::{Json, Path, PathId, Query, Routes, requires};
-use backoffice_core::input::schema;
 use backoffice_core::list::parameters::{flag, ids, words};
 use backoffice_core::list::{ById, IdList, Page, PageQuery};
-use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations, text_schemas};
+use backoffice_core::{Detail, Rejection, RequestContext, Result, Violations};
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,6 +12,7 @@ use uuid::Uuid;
 
 use super::items::AlertItem;
 use crate::acl;
+use crate::documented::{AlertKinds, AlertSubjectType, AlertUrgencies};
 use crate::error::not_found;
 use crate::kinds::{Kind, Urgency};
 use crate::query::{self, AlertFilter, Summary, Viewer};
@@ -22,15 +22,6 @@ const ONE: &str = "/alerts/alerts/{id}";
 const SUMMARY: &str = "/alerts/summary";
 /// Rows of a page, if the request does not say how many.
 const PAGE_SIZE: u32 = 20;
-
-text_schemas! {
-    /// Type of a subject.
-    AlertSubjectType: schema::words(ResourceType::WORDS);
-    /// Kinds of alerts, joined by commas.
-    AlertKinds: schema::joined_words("Kinds of alerts, joined by commas.", &Kind::ALL.map(Kind::as_str));
-    /// Urgencies, joined by commas.
-    AlertUrgencies: schema::joined_words("Urgencies, joined by commas.", &Urgency::ALL.map(Urgency::as_str));
-}
 
 pub(super) fn routes(routes: &mut Routes) {
     routes

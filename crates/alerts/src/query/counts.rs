@@ -11,6 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::filter::{AGED, AlertFilter, CURRENT_KIND, OPEN, Viewer, bound, condition, visible};
+use crate::documented::{AlertsByKind, AlertsByUrgency};
 use crate::kinds::{Kind, Urgency};
 
 /// The numbers beside a page.
@@ -79,8 +80,10 @@ pub(crate) struct Summary {
     /// Alerts that the caller has not read.
     pub(crate) unread_count: i64,
     /// Alerts by kind, every kind.
+    #[schema(value_type = AlertsByKind)]
     by_kind: BTreeMap<&'static str, i64>,
     /// Alerts by urgency, every urgency.
+    #[schema(value_type = AlertsByUrgency)]
     by_urgency: BTreeMap<&'static str, i64>,
 }
 

@@ -90,6 +90,7 @@ struct AccessPage {
 #[serde(rename_all = "camelCase")]
 struct AccessItem {
     id: Uuid,
+    /// Kind of the resource. Modules define the kinds: the set is open.
     resource_kind: String,
     /// `*` for many records at once.
     resource_id: String,

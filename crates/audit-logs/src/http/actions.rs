@@ -120,6 +120,7 @@ struct ActionPage {
 #[serde(rename_all = "camelCase")]
 struct ActionItem {
     id: Uuid,
+    /// Id of the command. Modules define the commands: the set is open.
     command_id: String,
     action_label: Option<String>,
     #[schema(value_type = AuditActionType)]
@@ -136,8 +137,10 @@ struct ActionItem {
     tenant_name: Option<String>,
     organization_id: Option<Uuid>,
     organization_name: Option<String>,
+    /// Kind of the resource. Modules define the kinds: the set is open.
     resource_kind: Option<String>,
     resource_id: Option<String>,
+    /// Kind of the resource that it is a part of; the set is open.
     parent_resource_kind: Option<String>,
     parent_resource_id: Option<String>,
     /// Only for callers who could use it.

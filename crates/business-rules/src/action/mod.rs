@@ -10,7 +10,7 @@ pub(crate) use link::LinkTemplate;
 pub(crate) use parse::{ActionRules, parse_branch, too_deep};
 pub(crate) use platform_call::PlatformCall;
 pub(crate) use template::{Exceeded, Template, fill, json, json_object};
-pub(crate) use webhook::{HeaderText, Webhook};
+pub(crate) use webhook::{HeaderText, METHODS as WEBHOOK_METHODS, Webhook};
 
 use serde_json::Value;
 
@@ -101,6 +101,9 @@ pub(crate) enum MessageLevel {
 }
 
 impl MessageLevel {
+    /// All levels.
+    pub(crate) const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Info];
+
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Error => "error",

@@ -11,7 +11,7 @@ use crate::engine::redact::is_secret;
 use crate::header_values;
 
 /// The methods, the first one by default.
-pub(super) const METHODS: [&str; 5] = ["POST", "GET", "PUT", "PATCH", "DELETE"];
+pub(crate) const METHODS: [&str; 5] = ["POST", "GET", "PUT", "PATCH", "DELETE"];
 /// Longest address of a rule, in characters.
 pub(super) const LONGEST_URL: usize = 2000;
 /// Longest address to which a request is sent, in characters.

@@ -37,7 +37,7 @@ pub struct MemberInput {
     #[schema(value_type = Uuid, required = true)]
     pub rule_id: Patch<Uuid>,
     /// The position, by default 0.
-    #[schema(value_type = i32, minimum = 0)]
+    #[schema(value_type = i32, minimum = 0, maximum = 2_147_483_647)]
     pub sequence: Patch<i32>,
     /// Whether the rule runs with the set; by default true.
     #[schema(value_type = bool)]

@@ -33,6 +33,10 @@ pub(crate) const TOO_DEEP: &str = "rules start each other too many times";
 pub(crate) const TIMEOUT: &str = "timeout";
 /// Error of actions behind the one with which their rule has ended.
 pub(crate) const NOT_RUN: &str = "not_run";
+/// Error of a run with more rules than may run.
+const TOO_MANY_RULES: &str = "too_many_rules";
+/// The errors of runs.
+pub(crate) const RUN_ERRORS: [&str; 2] = [TOO_MANY_RULES, NOT_RUN];
 
 /// What rules are applied to.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +121,9 @@ pub(crate) enum Trigger {
 }
 
 impl Trigger {
+    /// All triggers.
+    pub(crate) const ALL: [Self; 4] = [Self::Api, Self::Set, Self::Guard, Self::Event];
+
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Api => "api",
@@ -373,6 +380,7 @@ pub(crate) fn milliseconds(elapsed: Duration) -> f64 {
 pub(crate) struct RunError {
     /// The key of the rule that was not run, if the error concerns one.
     pub(crate) rule: Option<String>,
+    /// One of [`RUN_ERRORS`].
     pub(crate) code: &'static str,
 }
 
@@ -412,7 +420,7 @@ impl RunOutcome {
         Self {
             errors: vec![RunError {
                 rule: None,
-                code: "too_many_rules",
+                code: TOO_MANY_RULES,
             }],
             is_incomplete: true,
             ..Self::default()

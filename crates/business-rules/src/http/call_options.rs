@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::acl;
+use crate::documented::BusinessRuleCallMethod;
 use crate::platform_calls::{CallableEndpoints, CallableKey, keys};
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -40,6 +41,7 @@ struct EndpointOption {
     /// The path below `/api`.
     path: &'static str,
     /// The method.
+    #[schema(value_type = BusinessRuleCallMethod)]
     method: String,
     /// Method, path and summary.
     label: String,

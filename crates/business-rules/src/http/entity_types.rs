@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::acl;
+use crate::documented::BusinessRuleFieldType;
 
 /// The changes of records that every kind has.
 const EVENTS: [&str; 5] = ["created", "updated", "deleted", "undone", "redone"];
@@ -35,7 +36,7 @@ struct EntityTypes {
 #[serde(rename_all = "camelCase")]
 #[schema(as = BusinessRuleEntityType)]
 struct EntityType {
-    /// The name.
+    /// The name; the set is open.
     entity_type: &'static str,
     /// The title.
     title: &'static str,
@@ -56,6 +57,7 @@ struct Field {
     /// The name.
     path: &'static str,
     /// `text`, `number`, `boolean`, `id`, `date`, `time`, `list` or `object`.
+    #[schema(value_type = BusinessRuleFieldType)]
     r#type: &'static str,
     /// Whether rules may set it.
     writable: bool,

@@ -11,11 +11,10 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::acl;
-use crate::documented::BusinessRuleResult;
+use crate::documented::{BusinessRuleResult, BusinessRuleTrigger, BusinessRuleType, RESULTS};
 use crate::engine::settle::LOG;
 use crate::query::logs::{self as query, LogFilter, LogRow};
 
-const RESULTS: [&str; 3] = ["SUCCESS", "FAILURE", "ERROR"];
 /// Largest contexts of a page, in bytes of JSON; those of further items are left out.
 const LARGEST_PAGE: usize = 4 * 1024 * 1024;
 
@@ -104,6 +103,7 @@ struct LogItem {
     /// The name of the rule at that time.
     rule_name: String,
     /// The type of the rule at that time.
+    #[schema(value_type = BusinessRuleType)]
     rule_type: String,
     #[serde(flatten)]
     execution: LoggedExecution,
@@ -119,11 +119,12 @@ struct LogItem {
 struct LoggedExecution {
     /// The run that the execution was a part of.
     run_id: Uuid,
-    /// Kind of the record.
+    /// Kind of the record; the set is open.
     entity_type: String,
     /// Id of the record, as it was given; the nil UUID if none was.
     entity_id: String,
     /// `SUCCESS` for a true condition, `FAILURE` for a false one, or `ERROR`.
+    #[schema(value_type = BusinessRuleResult)]
     execution_result: String,
     /// What the rule was applied to, without secrets.
     #[schema(required = true, value_type = Option<Object>)]
@@ -147,6 +148,7 @@ struct LoggedExecution {
     #[schema(required = true)]
     executed_by: Option<Uuid>,
     /// `api`, `set`, `guard` or `event`.
+    #[schema(value_type = BusinessRuleTrigger)]
     trigger: String,
 }
 
@@ -162,6 +164,7 @@ struct LogDetail {
     /// The name of the rule at that time.
     rule_name: String,
     /// The type of the rule at that time.
+    #[schema(value_type = BusinessRuleType)]
     rule_type: String,
     #[serde(flatten)]
     execution: LoggedExecution,
@@ -181,8 +184,9 @@ struct LoggedRule {
     /// The name.
     rule_name: String,
     /// The type.
+    #[schema(value_type = BusinessRuleType)]
     rule_type: String,
-    /// The kind of records to which it applied.
+    /// The kind of records to which it applied; the set is open.
     entity_type: String,
 }
 

@@ -41,7 +41,7 @@ struct MemberPatch {
     member_id: Uuid,
     /// The position.
     #[serde(default)]
-    #[schema(value_type = i32, minimum = 0, required = false)]
+    #[schema(value_type = i32, minimum = 0, maximum = 2_147_483_647, required = false)]
     sequence: Patch<i32>,
     /// Whether the rule runs with the set.
     #[serde(default)]

@@ -45,9 +45,9 @@ pub struct Rule {
     /// A word by which rules are grouped.
     #[schema(required = true)]
     pub rule_category: Option<String>,
-    /// The kind of records to which the rule applies.
+    /// The kind of records to which the rule applies. Modules define the kinds: the set is open.
     pub entity_type: String,
-    /// The change to which the rule applies; null for every change.
+    /// The change to which the rule applies; null for every change. Modules define further ones: the set is open.
     #[schema(required = true)]
     pub event_type: Option<String>,
     /// The condition; null is always true.

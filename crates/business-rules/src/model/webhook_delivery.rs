@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::documented::BusinessRuleWebhookStatus;
+use crate::documented::{BusinessRuleWebhookMethod, BusinessRuleWebhookStatus};
 use crate::schema::business_rules_webhook_deliveries as deliveries;
 use crate::{acl, query};
 
@@ -34,6 +34,7 @@ pub struct WebhookDelivery {
     /// The address.
     pub url: String,
     /// The method.
+    #[schema(value_type = BusinessRuleWebhookMethod)]
     pub method: String,
     /// `pending`, `sent` or `failed`.
     #[schema(value_type = BusinessRuleWebhookStatus)]

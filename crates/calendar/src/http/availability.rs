@@ -103,7 +103,7 @@ struct BusyItem {
     start_at: Timestamp,
     /// End, exclusive.
     end_at: Timestamp,
-    /// `window` or `assignment`.
+    /// `window`, or a source of another module, such as `assignment`; the set is open.
     source: &'static str,
     /// The window or assignment.
     id: Uuid,

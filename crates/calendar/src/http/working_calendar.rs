@@ -136,6 +136,15 @@ impl QueryInput for DaysQuery {
     }
 }
 
+/// Why the organization does not work on a day.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = CalendarOffDayReason)]
+enum OffDayReason {
+    Weekday,
+    Holiday,
+}
+
 /// A day on which the organization does not work.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = CalendarOffDay)]
@@ -143,7 +152,7 @@ struct OffDayItem {
     /// The day.
     date: Day,
     /// `weekday` or `holiday`.
-    reason: &'static str,
+    reason: OffDayReason,
     /// Name of the holiday; empty for a weekday.
     name: String,
 }
@@ -174,8 +183,8 @@ impl WorkingDayList {
                 None => list.working_days.push(date),
                 Some(off) => {
                     let (reason, name) = match off {
-                        OffDay::Weekday => ("weekday", String::new()),
-                        OffDay::Holiday(name) => ("holiday", name.to_owned()),
+                        OffDay::Weekday => (OffDayReason::Weekday, String::new()),
+                        OffDay::Holiday(name) => (OffDayReason::Holiday, name.to_owned()),
                     };
                     list.off_days.push(OffDayItem { date, reason, name });
                 }

@@ -13,9 +13,15 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::FEED;
+use crate::documented::CalendarFeedContent;
 use crate::query;
 use crate::schema::calendar_feeds as feeds;
 use crate::subject::ResourceType;
+
+/// The name of windows in a filter.
+pub(crate) const WINDOWS: &str = "windows";
+/// The kinds of events that a feed may contain.
+pub(crate) const FEED_CONTENTS: [&str; 2] = [WINDOWS, "assignments"];
 
 /// The events that a feed contains.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -23,6 +29,7 @@ use crate::subject::ResourceType;
 #[schema(as = CalendarFeedFilter)]
 pub struct FeedFilter {
     /// `windows`, `assignments` or both.
+    #[schema(value_type = Vec<CalendarFeedContent>)]
     pub include: Vec<String>,
     /// Only those of resources of this type; null for all.
     pub resource_type: Option<ResourceType>,

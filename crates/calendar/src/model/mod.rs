@@ -5,6 +5,7 @@ mod series;
 mod window;
 mod working_calendar;
 
+pub(crate) use feed::{FEED_CONTENTS, WINDOWS};
 pub use feed::{Feed, FeedFilter};
 pub use series::{Series, SeriesException, SeriesRow};
 pub(crate) use series::{add_windows, insert_windows, read_series, write_rows};

@@ -61,7 +61,7 @@ pub struct SeriesRow {
     pub exdates: Vec<Day>,
     /// First day of the occurrences that follow the present rule; earlier windows stay as they were.
     pub effective_from: Day,
-    /// Code of the reason.
+    /// Code of the reason: one of the dictionary of reasons.
     pub reason_code: String,
     /// At most 500 characters.
     pub note: Option<String>,

@@ -48,7 +48,7 @@ pub struct Window {
     pub start_at: Timestamp,
     /// Start of the day after the last one.
     pub end_at: Timestamp,
-    /// Code of the reason.
+    /// Code of the reason: one of the dictionary of reasons.
     pub reason_code: String,
     /// At most 500 characters.
     pub note: Option<String>,

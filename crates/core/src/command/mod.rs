@@ -60,6 +60,9 @@ pub enum Class {
 }
 
 impl Class {
+    /// All classes.
+    pub const ALL: [Self; 4] = [Self::Create, Self::Edit, Self::Delete, Self::Assign];
+
     /// Returns the name in the log.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -74,9 +77,7 @@ impl Class {
     /// Parses the name of a class.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Create, Self::Edit, Self::Delete, Self::Assign]
-            .into_iter()
-            .find(|class| class.as_str() == word)
+        Self::ALL.into_iter().find(|class| class.as_str() == word)
     }
 }
 

@@ -7,7 +7,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::Page;
-use crate::http::DAY;
+use crate::http::{DAY, TIME};
 
 /// Implemented by hand: with a derive, all pages would share the schema of one of them.
 impl<T: ToSchema> PartialSchema for Page<T> {
@@ -63,8 +63,6 @@ pub struct IdsOrNone;
 pub struct InstantOrDate;
 
 const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
-
-const TIME: &str = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
 
 /// Returns the pattern of values joined by commas, with optional spaces around them.
 fn joined(value: &str) -> String {

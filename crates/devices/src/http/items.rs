@@ -44,7 +44,7 @@ pub(super) struct DeviceItem {
     os_version: Option<String>,
     /// Language tag.
     locale: Option<String>,
-    /// Name of the provider of push messages.
+    /// Name of the provider of push messages; the set is open.
     push_provider: Option<String>,
     /// Whether the device has a token for push messages.
     push_enabled: bool,
@@ -86,19 +86,19 @@ pub(super) struct DeviceItem {
     old_push_provider: Option<String>,
     /// Deprecated: `pushTokenUpdatedAt`.
     #[serde(rename = "push_token_updated_at")]
-    #[schema(deprecated)]
+    #[schema(deprecated, value_type = Option<String>, format = DateTime)]
     old_push_token_updated_at: Option<Timestamp>,
     /// Deprecated: `lastSeenAt`.
     #[serde(rename = "last_seen_at")]
-    #[schema(deprecated)]
+    #[schema(deprecated, value_type = Option<String>, format = DateTime)]
     old_last_seen_at: Option<Timestamp>,
     /// Deprecated: `createdAt`.
     #[serde(rename = "created_at")]
-    #[schema(deprecated)]
+    #[schema(deprecated, value_type = String, format = DateTime)]
     old_created_at: Timestamp,
     /// Deprecated: `updatedAt`.
     #[serde(rename = "updated_at")]
-    #[schema(deprecated)]
+    #[schema(deprecated, value_type = String, format = DateTime)]
     old_updated_at: Timestamp,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn routes(routes: &mut Routes) {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PushOptions {
-    /// Names of the providers.
+    /// Names of the providers; the set is open.
     providers: Vec<&'static str>,
     /// The providers of devices that are registered without one.
     default_provider: DefaultProviders,
@@ -61,12 +61,20 @@ async fn get_push_options(ctx: RequestContext) -> Result<Json<PushOptions>> {
     }))
 }
 
+/// What became of a test message.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum PushTestStatus {
+    Sent,
+    Failed,
+}
+
 /// The outcome of a test message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct PushTest {
     /// `sent` or `failed`.
-    status: &'static str,
-    /// Code of the reason why the message was not sent, such as `no_token`, `unregistered` or `not_accepted`.
+    status: PushTestStatus,
+    /// Code of the reason why the message was not sent, such as `no_token`, `unregistered` or `not_accepted`; the set is open.
     error: Option<&'static str>,
 }
 
@@ -78,7 +86,10 @@ async fn test_push(ctx: RequestContext, path: Path<Id>) -> Result<Json<PushTest>
     limits.count(ctx.call(), TEST_BY_DEVICE, &subject).await?;
     let tested = test(&ctx, id).await?;
     Ok(Json(PushTest {
-        status: if tested.is_sent { "sent" } else { "failed" },
+        status: match tested.is_sent {
+            true => PushTestStatus::Sent,
+            false => PushTestStatus::Failed,
+        },
         error: tested.error,
     }))
 }

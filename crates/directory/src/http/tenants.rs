@@ -73,6 +73,7 @@ struct TenantItem {
     id: Uuid,
     name: String,
     is_active: bool,
+    /// Codes of the locales of the tenant; null: all that `i18n.locales` has. The configuration defines them: the set is open.
     locales: Option<Vec<String>>,
     organizations_count: i64,
     users_count: i64,

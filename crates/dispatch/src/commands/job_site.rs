@@ -3,7 +3,7 @@
 use backoffice_core::command::Tx;
 use backoffice_core::crud::{self, CommandName, Create, Delete, Record, Update};
 use backoffice_core::db::{KeyColumn, PreparedIf, ReplaceRow};
-use backoffice_core::input::{Input, Validator};
+use backoffice_core::input::{Input, Validator, rules};
 use backoffice_core::{Error, Feature, Patch, Placement, Rejection, Result, Timestamp};
 use diesel::{ExpressionMethods, QueryDsl, SelectableHelper, insert_into};
 use diesel_async::RunQueryDsl;
@@ -126,8 +126,12 @@ impl Record for JobSite {
         values::line(validator, "name", &input.name, &mut self.name, "invalid_name");
         let code = (CODE_LENGTH, "invalid_code");
         values::optional_line(validator, "code", &input.code, &mut self.code, code);
-        let address = (ADDRESS_LENGTH, "too_long");
-        values::optional_line(validator, "address", &input.address, &mut self.address, address);
+        validator.optional_text(
+            "address",
+            &input.address,
+            &mut self.address,
+            rules::line(ADDRESS_LENGTH),
+        );
         values::coordinate(validator, "latitude", &input.latitude, &mut self.latitude, 90.0);
         values::coordinate(validator, "longitude", &input.longitude, &mut self.longitude, 180.0);
         let status = (SITE_STATUSES, "invalid_status");

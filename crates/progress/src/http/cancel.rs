@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::job_id::JobId;
+use super::words::JobStatus;
 use crate::commands::CancelJob;
 
 /// The status of the job after the request.
@@ -14,6 +15,7 @@ pub(super) struct Cancelled {
     /// Always true.
     ok: bool,
     /// `cancelled`, or `running` until the worker has finished its chunk.
+    #[schema(value_type = JobStatus)]
     status: &'static str,
 }
 

@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::job_id::JobId;
-use super::words::ItemStates;
+use super::words::{ItemStates, JobItemState};
 use crate::model::ItemState;
 use crate::query::items::{ItemFilter, ItemRow};
 use crate::{Error, query};
@@ -51,9 +51,11 @@ impl QueryInput for ItemQuery {
 pub(super) struct ItemOfJob {
     /// Position in the job, from 0.
     position: i32,
+    /// Kind of the resource. Modules define the kinds: the set is open.
     resource_kind: String,
     resource_id: Uuid,
     /// `pending`, `succeeded`, `skipped` or `failed`.
+    #[schema(value_type = JobItemState)]
     state: String,
     /// The log entry of the change.
     log_id: Option<Uuid>,

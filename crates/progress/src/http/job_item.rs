@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::words::{JobActorKind, JobStatus};
 use crate::model::{ProgressJob, Status};
 
 /// A job.
@@ -15,11 +16,12 @@ use crate::model::{ProgressJob, Status};
 #[serde(rename_all = "camelCase")]
 pub(super) struct JobItem {
     id: Uuid,
-    /// Id of the bulk command.
+    /// Id of the bulk command. Modules define the commands: the set is open.
     job_type: String,
     name: String,
     description: Option<String>,
     /// `pending`, `running`, `completed`, `completed_with_errors`, `failed` or `cancelled`.
+    #[schema(value_type = JobStatus)]
     status: String,
     /// 0 to 100.
     progress_percent: i32,
@@ -33,6 +35,7 @@ pub(super) struct JobItem {
     cancellable: bool,
     cancel_requested_at: Option<Timestamp>,
     /// Kind of the requester: `user`, `api_key` or `system`.
+    #[schema(value_type = JobActorKind)]
     actor_kind: String,
     /// Id of the user or key; null for the system.
     actor_id: Option<Uuid>,

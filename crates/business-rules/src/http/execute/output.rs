@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::compiled::CompiledRule;
+use crate::documented::{BusinessRuleMessageLevel, BusinessRuleRunErrorCode, BusinessRuleType};
 use crate::engine::{RuleRun, RunError, RunOutcome, milliseconds};
 
 /// The outcome of an execution.
@@ -37,6 +38,7 @@ struct ExecutedRule {
     /// The name.
     rule_name: String,
     /// The type.
+    #[schema(value_type = BusinessRuleType)]
     rule_type: String,
     /// The value of the condition; false after an error.
     condition_result: bool,
@@ -91,6 +93,7 @@ pub(super) struct ExecutedOne {
 #[schema(as = BusinessRuleMessage)]
 struct ShownMessage {
     /// `error`, `warning` or `info`.
+    #[schema(value_type = BusinessRuleMessageLevel)]
     level: &'static str,
     /// The text.
     message: String,
@@ -108,6 +111,7 @@ struct ShownError {
     #[schema(nullable = false)]
     rule_id: Option<String>,
     /// `too_many_rules` or `not_run`.
+    #[schema(value_type = BusinessRuleRunErrorCode)]
     code: &'static str,
 }
 

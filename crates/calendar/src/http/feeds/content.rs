@@ -4,10 +4,9 @@ use backoffice_core::{Feature, RequestContext, Result, Timestamp};
 use diesel_async::AsyncPgConnection;
 use time::Duration;
 
-use super::manage::WINDOWS;
 use crate::busy::{Busy, BusyInterval, BusyQuery};
 use crate::ical::{self, Event, Period};
-use crate::model::{Feed, FeedFilter, WINDOW, WORKING_CALENDAR, Window};
+use crate::model::{Feed, FeedFilter, WINDOW, WINDOWS, WORKING_CALENDAR, Window};
 use crate::query::{reasons, windows};
 
 /// The kinds of rows that feeds show.

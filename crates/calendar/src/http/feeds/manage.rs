@@ -14,16 +14,14 @@ use super::super::bodies::DeletedRecord;
 use super::super::windows::PAGE_SIZE;
 use crate::acl;
 use crate::commands::{CreateFeed, DeleteFeed};
-use crate::documented::CalendarResourceType;
-use crate::model::{FEED, Feed, FeedFilter};
+use crate::documented::{CalendarFeedContent, CalendarResourceType};
+use crate::model::{FEED, FEED_CONTENTS, Feed, FeedFilter};
 use crate::query::feeds;
 use crate::subject::ResourceType;
 use crate::token::FeedToken;
 
 const LIST: &str = "/calendar/feeds";
 const NOT_FOUND: &str = "feed_not_found";
-/// The name of windows in a filter.
-pub(super) const WINDOWS: &str = "windows";
 /// Longest name, in characters.
 const NAME_LENGTH: usize = 80;
 /// Maximum number of resources or job sites of a filter.
@@ -32,8 +30,6 @@ const MOST_IDS: usize = 200;
 backoffice_core::text_schemas! {
     /// Name of a feed.
     CalendarFeedName: schema::line(NAME_LENGTH);
-    /// A kind of events.
-    CalendarFeedContent: schema::words(["windows", "assignments"]);
 }
 
 pub(super) fn routes(routes: &mut Routes) {
@@ -128,7 +124,7 @@ impl NewFeed {
 
 /// Accepts the names of kinds of events, each once.
 fn contents(names: &[String]) -> Result<Vec<String>, rules::Violation> {
-    let is_known = |name: &String| name == WINDOWS || name == "assignments";
+    let is_known = |name: &String| FEED_CONTENTS.contains(&name.as_str());
     let distinct: BTreeSet<&String> = names.iter().collect();
     if names.is_empty() || !names.iter().all(is_known) || distinct.len() < names.len() {
         return Err(rules::Violation::invalid(

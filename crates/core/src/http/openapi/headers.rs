@@ -82,9 +82,9 @@ const UUID_OR_ALL: &str = "^(all|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{
 pub(crate) const DAY: &str = "([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))\
     |([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)";
 
-fn quoted_instant() -> String {
-    format!(r#"^"{DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{{1,3}})?Z"$"#)
-}
+/// Matches the rest of an instant, with its offset.
+pub(crate) const TIME: &str =
+    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
 
 /// Returns the description and schema of a request header.
 fn request_header(name: &str) -> (&'static str, Value) {
@@ -99,7 +99,7 @@ fn request_header(name: &str) -> (&'static str, Value) {
         ),
         "If-Match" => (
             "The `updatedAt` that was read, in quotes: 409 when the resource has changed since. `*` compares nothing.",
-            json!({"anyOf": [{"const": "*"}, {"type": "string", "pattern": quoted_instant()}]}),
+            json!({"type": "string", "minLength": 1, "pattern": format!(r#"^(\*|"{DAY}{TIME}")$"#)}),
         ),
         IF_MATCH_TAG => (
             "Entity tags: 412 when none of them is that of the file. `*` compares nothing.",
@@ -107,7 +107,7 @@ fn request_header(name: &str) -> (&'static str, Value) {
         ),
         "X-Expected-Updated-At" => (
             "The same without quotes; `If-Match` counts where both are sent, unless it is `*`.",
-            json!({"type": "string", "format": "date-time"}),
+            json!({"type": "string", "minLength": 20, "pattern": format!("^{DAY}{TIME}$")}),
         ),
         "Idempotency-Key" => (
             "A repeat with the same key within 24 hours gets the stored response; with another path, query or body it is rejected with 422, and with 409 while the first is in flight.",

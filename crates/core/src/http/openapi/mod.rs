@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use utoipa::openapi::path::OperationBuilder;
 
-pub(crate) use self::headers::DAY;
+pub(crate) use self::headers::{DAY, TIME};
 pub use self::schemas::Schemas;
 use super::cookies::AUTH_COOKIE;
 use super::routes::{Access, Declared, EndpointInfo, Routes};
@@ -237,7 +237,7 @@ fn operation(one: &Declared, schemas: &mut Schemas, problems: &mut BTreeSet<Stri
     for status in info.responses {
         let description = if *status == 304 { "Not Modified" } else { "Success" };
         let mut response = json!({"description": description, "headers": headers::of_success(info)});
-        if *status == 206 {
+        if *status == 206 || responds_with_page(info) {
             complete(&mut response, info, schemas);
         }
         responses.insert(status.to_string(), response);
@@ -271,12 +271,17 @@ fn complete(response: &mut Value, info: &EndpointInfo, schemas: &mut Schemas) {
     if !content.is_empty() {
         response["content"] = Value::Object(content);
     }
-    if info.page.is_some() {
+    if responds_with_page(info) {
         add_page(response);
     }
     if let Value::Object(fields) = response {
         fields.retain(|_, value| !value.is_null());
     }
+}
+
+/// Returns whether a success may be a page.
+fn responds_with_page(info: &EndpointInfo) -> bool {
+    info.page.is_some() && !info.only_rejections_as_page
 }
 
 /// Adds the page to a response, with its headers.

@@ -182,7 +182,7 @@ fn description(status: u16) -> &'static str {
 fn body(shape: ErrorShape, status: u16) -> Value {
     let mut properties = json!({
         "error": {"type": "string", "description": "English text."},
-        "code": {"type": "string", "description": "Machine-readable code."},
+        "code": {"type": "string", "description": "Machine-readable code. Modules define further ones: the set is open."},
     });
     let mut required = vec!["error"];
     match shape {
