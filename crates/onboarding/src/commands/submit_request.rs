@@ -106,7 +106,7 @@ impl Command for SubmitRequest {
             .map_err(|error| taken(error.into()))?;
         tx.wrote_secret("passwordHash");
         if self.sends_mail {
-            enqueue_with(tx, &SendLink::job(self.id)).await?;
+            enqueue_with(tx, &SendLink::of(self.id).job()).await?;
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ async fn resend_onboarding_link(visitor: Visitor, form: Attempt<Form<ResendForm>
         && let Some(email_hash) = &stored.email_hash
         && mail_limits::admit(call, email_hash).await?
     {
-        SendLink::enqueue(call, stored.request.id).await?;
+        SendLink::of(stored.request.id).enqueue(call).await?;
     }
     Ok(Json(Done::OK))
 }

@@ -118,8 +118,8 @@ impl Valid<'_> {
             && self.is_same(&stored).await?
         {
             // The other submission sends none if this one was counted first.
-            if decided.sends_mail && stored.request.email_sent_at.is_none() {
-                SendLink::enqueue(self.call, stored.request.id).await?;
+            if decided.sends_mail {
+                SendLink::first_of(stored.request.id).enqueue(self.call).await?;
             }
             return Ok(self.submitted(&token, stored.request.expires_at));
         }

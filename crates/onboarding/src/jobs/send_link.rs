@@ -16,19 +16,39 @@ use crate::{query, sign_up};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SendLink {
     /// The request.
-    pub(crate) request: Uuid,
+    request: Uuid,
+    /// Whether nothing is sent if the request has had a mail.
+    #[serde(default)]
+    only_first: bool,
 }
 
 impl SendLink {
-    /// Creates the job of a request. A request has one open job of this kind.
-    pub(crate) fn job(request: Uuid) -> NewJob<Self> {
-        NewJob::of_system(PLATFORM_TENANT, Self { request }).deduplicated(request.to_string())
+    /// A mail with a link for a request, whatever mails it has had.
+    pub(crate) const fn of(request: Uuid) -> Self {
+        Self {
+            request,
+            only_first: false,
+        }
     }
 
-    /// Enqueues a mail for a stored request, unless one is about to be sent.
-    pub(crate) async fn enqueue(call: &Call, request: Uuid) -> Result<()> {
+    /// The first mail for a request.
+    pub(crate) const fn first_of(request: Uuid) -> Self {
+        Self {
+            request,
+            only_first: true,
+        }
+    }
+
+    /// Creates the job. A request has one open job of this kind.
+    pub(crate) fn job(self) -> NewJob<Self> {
+        let key = self.request.to_string();
+        NewJob::of_system(PLATFORM_TENANT, self).deduplicated(key)
+    }
+
+    /// Enqueues the mail for a stored request, unless one is about to be sent.
+    pub(crate) async fn enqueue(self, call: &Call) -> Result<()> {
         let mut connection = call.database().unlogged(&query::scope()).await?;
-        enqueue(&mut connection, call, &Self::job(request)).await?;
+        enqueue(&mut connection, call, &self.job()).await?;
         Ok(())
     }
 }
@@ -44,6 +64,9 @@ impl Job for SendLink {
         let Some(stored) = stored.filter(|stored| stored.request.status_at(now) == PENDING) else {
             return Ok(Step::Done);
         };
+        if self.only_first && stored.request.email_sent_at.is_some() {
+            return Ok(Step::Done);
+        }
         let Some(to) = address(&call, &stored)? else {
             return Ok(Step::Done);
         };
