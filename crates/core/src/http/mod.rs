@@ -47,7 +47,7 @@ pub use multipart::{MAX_FIELD_BYTES, MAX_FIELDS_BYTES, MAX_PARTS, Multipart, Par
 pub use openapi::Schemas;
 pub(crate) use openapi::{DAY, TIME, document};
 pub use origin::safe_local_path;
-pub use page_or_data::{PageNotice, SiteFrame, protected, rejection_page, wants_page};
+pub use page_or_data::{PageNotice, SiteFrame, WriteRejection, protected, rejection_page, wants_page};
 pub use pages::{PageInfo, Pages};
 pub use response::{Cookies, Created, Json, OrPage, Raw, Redirect, Response, Streamed};
 pub use router::Paths;

@@ -50,12 +50,15 @@ pub struct PageNotice {
     pub links: Vec<(&'static str, String)>,
 }
 
+/// Writes a rejection as a page, with its status; the last argument returns the contents in a language, given by its code.
+pub type WriteRejection = fn(&Call, &HttpRequest, &Rejection, &dyn Fn(&str) -> PageNotice) -> Option<Raw>;
+
 /// The frame of the pages of the site. The module with the pages registers it with `registry.extend`, so that modules that do not depend on that one can
 /// respond with pages.
 #[derive(Debug, Clone, Copy)]
 pub struct SiteFrame {
-    /// Writes a rejection as a page, with its status; the argument returns the contents in a language, given by its code.
-    pub rejection: fn(&Call, &HttpRequest, &Rejection, &dyn Fn(&str) -> PageNotice) -> Option<Raw>,
+    /// Writes the page of a rejection.
+    pub rejection: WriteRejection,
 }
 
 /// Writes a rejection as a page; `None` for a client that does not ask for HTML, and without a module with pages. For
