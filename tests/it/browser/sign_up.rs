@@ -32,6 +32,20 @@ async fn fill_in(browser: &Browser, email: &str, organization: &str) {
     browser.keys(ENTER).await;
 }
 
+/// Sends the form with two different passwords, and waits for the problem.
+async fn send_mistake(browser: &Browser) {
+    browser.run("document.getElementById('email').focus()").await;
+    for text in ["new@example.com", "Ann", "Lee", "New", SECRET, "another"] {
+        browser.keys(text).await;
+        browser.keys(TAB).await;
+    }
+    browser.keys(" ").await;
+    browser.click("#sign-up button").await;
+    browser
+        .until("document.getElementById('confirmPassword-problem').textContent")
+        .await;
+}
+
 #[actix_web::test]
 async fn onb_9_a_person_gets_from_the_form_to_the_tenant() {
     let site = Site::of(fixture::builder_without_site()).await;
@@ -112,16 +126,7 @@ async fn onb_9_mistakes_are_shown_in_every_language() {
             browser.until("location.pathname === '/onboarding'").await;
             assert_eq!(text_of(browser, "h1").await, title);
             look_at(browser, &format!("sign-up-{language}")).await;
-            browser.run("document.getElementById('email').focus()").await;
-            for text in ["new@example.com", "Ann", "Lee", "New", SECRET, "another"] {
-                browser.keys(text).await;
-                browser.keys(TAB).await;
-            }
-            browser.keys(" ").await;
-            browser.click("#sign-up button").await;
-            browser
-                .until("document.getElementById('confirmPassword-problem').textContent")
-                .await;
+            send_mistake(browser).await;
             assert_eq!(text_of(browser, "#confirmPassword-problem").await, problem);
             look_at(browser, &format!("sign-up-mistake-{language}")).await;
         }
@@ -179,16 +184,7 @@ async fn another_language_keeps_the_typed_fields_of_the_form() {
     let site = Site::of(fixture::builder_without_site()).await;
     browse(async |browser| {
         browser.open(&site.url("/onboarding")).await;
-        browser.run("document.getElementById('email').focus()").await;
-        for text in ["new@example.com", "Ann", "Lee", "New", SECRET, "another"] {
-            browser.keys(text).await;
-            browser.keys(TAB).await;
-        }
-        browser.keys(" ").await;
-        browser.click("#sign-up button").await;
-        browser
-            .until("document.getElementById('confirmPassword-problem').textContent")
-            .await;
+        send_mistake(browser).await;
 
         browser.click("nav button[value=de]").await;
         browser.until("document.documentElement.lang === 'de'").await;

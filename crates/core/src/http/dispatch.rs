@@ -333,7 +333,7 @@ async fn check_limits(info: &EndpointInfo, of_address: &[RateLimit], call: &Call
 
 /// Authorizes an identified caller before its input is validated: the named tenant, the selected tenant, the endpoint's features. A malformed
 /// `tenantId` is recorded among the faults of the input.
-async fn admit(
+pub(super) async fn admit(
     call: &Call,
     info: &EndpointInfo,
     request: &HttpRequest,
@@ -351,24 +351,6 @@ async fn admit(
         scope = scope.for_features(features, call.platform().catalogue())?;
     }
     Ok(scope)
-}
-
-/// Authenticates and authorizes the caller of a request again, and returns its context at the present instant.
-///
-/// # Errors
-/// As for a new request.
-pub(super) async fn renewed(
-    context: &RequestContext,
-    info: &EndpointInfo,
-    request: &HttpRequest,
-) -> Result<RequestContext> {
-    let call = Call {
-        now: context.platform().clock().now(),
-        ..context.call().clone()
-    };
-    let identity = credential::authenticate(&call, request).await?.identity;
-    let scope = admit(&call, info, request, None, &identity, &mut Violations::default()).await?;
-    Ok(context.renewed(call, identity, scope))
 }
 
 fn make_call(runtime: &Runtime, request: &HttpRequest) -> Call {

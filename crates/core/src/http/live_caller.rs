@@ -1,4 +1,4 @@
-//! The caller of a long-running response, revalidated from time to time.
+//! The caller of a long-running request or response, revalidated when time has passed.
 
 use std::sync::Arc;
 
@@ -7,12 +7,14 @@ use tokio::sync::watch;
 use utoipa::openapi::path::OperationBuilder;
 
 use super::credential;
+use super::dispatch;
 use super::extract::{Describe, Extract, Incoming};
 use super::openapi::Schemas;
 use super::request_parts::OwnedRequestParts;
+use super::routes::EndpointInfo;
 use super::selection;
-use crate::context::Call;
-use crate::error::Result;
+use crate::context::{Call, RequestContext};
+use crate::error::{Result, Violations};
 use crate::identity::{Authenticated, Identity};
 use crate::scope::Scope;
 use crate::selection::Choosing;
@@ -89,6 +91,24 @@ impl LiveCaller {
         self.last = Some((Arc::clone(&identity), scope.clone()));
         Ok((identity, scope))
     }
+}
+
+/// Authenticates and authorizes the caller of a request again, and returns its context at the present instant.
+///
+/// # Errors
+/// As for a new request.
+pub(super) async fn renewed(
+    context: &RequestContext,
+    info: &EndpointInfo,
+    request: &HttpRequest,
+) -> Result<RequestContext> {
+    let call = Call {
+        now: context.platform().clock().now(),
+        ..context.call().clone()
+    };
+    let identity = credential::authenticate(&call, request).await?.identity;
+    let scope = dispatch::admit(&call, info, request, None, &identity, &mut Violations::default()).await?;
+    Ok(context.renewed(call, identity, scope))
 }
 
 impl Extract for LiveCaller {

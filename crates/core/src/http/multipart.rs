@@ -23,7 +23,7 @@ use utoipa::openapi::path::OperationBuilder;
 use super::extract::{Describe, Extract, Incoming, describe_body};
 use super::openapi::Schemas;
 use super::routes::EndpointInfo;
-use super::{dispatch, tenant_parameter};
+use super::{live_caller, tenant_parameter};
 use crate::context::{Call, RequestContext};
 use crate::error::{Error, Rejection, Result};
 
@@ -208,7 +208,7 @@ impl<T> Multipart<T> {
         if self.elapsed() <= CHECKED_FOR {
             return Ok(context.clone());
         }
-        dispatch::renewed(context, &self.info, &self.request).await
+        live_caller::renewed(context, &self.info, &self.request).await
     }
 
     /// Returns the time since the request began.

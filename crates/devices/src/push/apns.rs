@@ -73,7 +73,7 @@ impl Apns {
         configured_address(remote.egress(), "push.apns.base_url", base)?;
         for (name, value) in [("key_id", key_id), ("team_id", team), ("topic", topic)] {
             if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-                let message = "must have one character at least, and neither blanks nor letters outside ASCII";
+                let message = "must not be empty, and must consist of visible ASCII characters";
                 return Err(ConfigError::new(format!("{SECTION}.{name}"), message));
             }
         }
